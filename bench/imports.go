@@ -188,7 +188,7 @@ func (i importing) rowByRow(ctx context.Context) error {
 		rows := csv.NewReader(peopleCSV(i.rows))
 		header, err := rows.Read()
 		for err == nil {
-			err = pgx.BeginFunc(ctx, i.db, func(tx pgx.Tx) error { return tenThousand(ctx, tx, rows, header) })
+			err = db.Tx(ctx, i.db, func(tx pgx.Tx) error { return tenThousand(ctx, tx, rows, header) })
 		}
 		if !errors.Is(err, io.EOF) {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -157,7 +158,7 @@ func (h *system) saveSearches(ctx context.Context, list []saved.Search) error {
 
 // everyTenant runs statements over the rows of all tenants.
 func (h *system) everyTenant(ctx context.Context, do func(pgx.Tx) error) error {
-	return pgx.BeginTxFunc(ctx, h.db, pgx.TxOptions{BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)"}, do)
+	return db.SystemTx(ctx, h.db, do)
 }
 
 // New listings like those that are there, in one transaction, with their homes and events.
@@ -411,7 +412,7 @@ func (h *system) savedTrigger(ctx context.Context, report *Report) error {
 				b.Queue(`INSERT INTO listing_events (listing_id, revision, kind, at, old_rent_cents, new_rent_cents)
 					VALUES ($1, 1, 'price', now(), $2, $3)`, listing, rent, rent+1)
 			}
-			if err := pgx.BeginFunc(ctx, h.db, func(tx pgx.Tx) error { return tx.SendBatch(ctx, b).Close() }); err != nil {
+			if err := db.Tx(ctx, h.db, func(tx pgx.Tx) error { return tx.SendBatch(ctx, b).Close() }); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -195,7 +196,7 @@ func (h *system) fillStep(ctx context.Context, sql string, n int) error {
 		return err
 	}
 	for from := 0; from < n; from += part {
-		err := pgx.BeginFunc(ctx, h.db, func(tx pgx.Tx) error {
+		err := db.Tx(ctx, h.db, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
 				return err
 			}

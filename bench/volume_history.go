@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
 )
 
 // A database that was always partitioned: the last 13 months have partitions of their own, as they would have had.
@@ -69,7 +71,7 @@ func (h *system) fillHistory(ctx context.Context, adverts, rows int) error {
 	for _, step := range sqlVolumeHistory {
 		fmt.Fprintf(os.Stderr, "bench: filling %s …\n", step.what)
 		for from := 0; from < adverts; from += part {
-			err := pgx.BeginFunc(ctx, h.db, func(tx pgx.Tx) error {
+			err := db.Tx(ctx, h.db, func(tx pgx.Tx) error {
 				for _, set := range []string{"SET LOCAL synchronous_commit = off", "SET LOCAL conveyor.tenant = '*'"} {
 					if _, err := tx.Exec(ctx, set); err != nil {
 						return err
