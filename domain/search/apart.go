@@ -29,7 +29,7 @@ func measure(word string) (number, unit string) {
 
 // Apart are the words that stand for the only word of a clause where they are in a row; nil = there are none.
 func (c Clause) Apart() []string {
-	if len(c.Words) != 1 || c.Prefix || c.Joined != "" {
+	if len(c.Words) != 1 || c.Phrase || c.Prefix || c.Joined != "" {
 		return nil
 	}
 	if number, unit := measure(c.Words[0]); unit != "" {
@@ -41,7 +41,9 @@ func (c Clause) Apart() []string {
 // measures says of words that follow one another what they are as one, too: of a number and its unit, 16 GB, 16gb, of
 // a number in groups, 1 500, 1500, and of the parts of a code, PS 5, H2Y 1A1.
 func (a *Ask) measures() {
-	plain := func(c Clause) bool { return len(c.Words) == 1 && !c.Not && !c.Title && !c.Prefix && c.Joined == "" }
+	plain := func(c Clause) bool {
+		return len(c.Words) == 1 && !c.Phrase && !c.Not && !c.Title && !c.Prefix && c.Joined == ""
+	}
 	for _, together := range []func(first, last string) bool{ofUnit, ofGroups, ofCode} {
 		for i := 1; i < len(a.Clauses); i++ {
 			first, last := &a.Clauses[i-1], &a.Clauses[i]
@@ -89,7 +91,7 @@ func (a *Ask) Together(at int) string {
 		return ""
 	}
 	for _, c := range a.Clauses[at : at+2] {
-		if len(c.Words) != 1 || c.Not || c.Prefix || c.Joined != "" || !alphabetic(c.Words[0]) {
+		if len(c.Words) != 1 || c.Phrase || c.Not || c.Prefix || c.Joined != "" || !alphabetic(c.Words[0]) {
 			return ""
 		}
 	}

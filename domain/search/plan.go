@@ -88,8 +88,12 @@ func NewPlan(a Ask, q Query, languages ...string) *Plan {
 	for i, c := range a.Clauses[:min(len(a.Clauses), mostClauses)] {
 		g := group{clause: i, words: c.Words, not: c.Not, title: c.Title, prefix: c.Prefix,
 			phrase: len(c.Words) > 1}
-		g.must = !c.Not && (g.phrase || c.Title)
-		if !g.phrase && !g.prefix && len(c.Words) == 1 {
+		g.must = !c.Not && (c.Phrase || c.Title)
+		switch {
+		case g.phrase || g.prefix || len(c.Words) == 0:
+		case c.Phrase:
+			g.terms = []lookup{{term: c.Words[0], role: exactForm}}
+		default:
 			g.terms = p.forms(c.Words[0])
 		}
 		at := slices.IndexFunc(p.groups, func(o group) bool { // a word that is also a part counts once
@@ -222,12 +226,12 @@ func (p *Plan) Also(clause int, words ...string) {
 	}
 }
 
-// Words are the clauses that are a single word which ranks, as indexes into Ask.Clauses: those that may have a typing
-// error.
+// Words are the clauses that are a single word which ranks, and was not quoted, as indexes into Ask.Clauses: those that
+// may have a typing error.
 func (p *Plan) Words() []int {
 	var clauses []int
 	for _, g := range p.groups {
-		if !g.not && !g.silent && !g.phrase && !g.prefix && len(g.words) == 1 && g.alone == nil {
+		if !g.not && !g.silent && !g.prefix && !p.ask.Clauses[g.clause].Phrase && len(g.words) == 1 && g.alone == nil {
 			clauses = append(clauses, g.clause)
 		}
 	}
@@ -323,7 +327,7 @@ func (p *Plan) Afford(sizes map[string]Size) {
 			}
 		}
 		sum += c.bytes
-		if g.phrase || !g.not && !g.must {
+		if p.ask.Clauses[g.clause].Phrase || !g.not && !g.must {
 			groups = append(groups, c)
 		}
 	}

@@ -34,7 +34,7 @@ type Ask struct {
 // A Clause is a word, or several that stand one after another.
 type Clause struct {
 	Words  []string // folded, in their order
-	Phrase bool     // there are several words, or pairs of characters: just these forms, in a row
+	Phrase bool     // just these forms: of several words, or pairs of characters, in a row; of one that stood in quotes
 	Not    bool     // a page that has it is no answer
 	Title  bool     // in the title
 	Prefix bool     // the only word is the beginning of one
@@ -43,8 +43,8 @@ type Clause struct {
 }
 
 func (c Clause) same(o Clause) bool {
-	return slices.Equal(c.Words, o.Words) && c.Not == o.Not && c.Title == o.Title && c.Prefix == o.Prefix &&
-		c.Joined == o.Joined
+	return slices.Equal(c.Words, o.Words) && c.Phrase == o.Phrase && c.Not == o.Not && c.Title == o.Title &&
+		c.Prefix == o.Prefix && c.Joined == o.Joined
 }
 
 // Others are words that pages may have in place of the only word of a clause: that which it is a part of, a host
@@ -53,7 +53,7 @@ func (c Clause) Others() (others []string) {
 	if c.Joined != "" {
 		others = append(others, c.Joined)
 	}
-	if len(c.Words) == 1 && !c.Prefix {
+	if len(c.Words) == 1 && !c.Prefix && !c.Phrase {
 		if host, ok := strings.CutPrefix(c.Words[0], "www."); ok && strings.Contains(host, ".") {
 			others = append(others, host)
 		}
@@ -91,7 +91,7 @@ func (a *Ask) Reword(clause int, word string) {
 // Parse reads a query. Signs that mean nothing where they stand are left out.
 //
 //	apple pie       pages that have both words, in any of their forms, before those that have one
-//	"apple pie"     the words in a row, in just these forms; one word in quotes is a word as any other
+//	"apple pie"     the words in a row, in just these forms; one word in quotes in just its form, too
 //	-pie -"a pie"   not this; NOT pie is the same. Two signs are none: --verbose
 //	+pie            pie; AND and OR between others are left out, too: pages that have all words come first anyway
 //	app*            words that begin so
@@ -275,11 +275,8 @@ func (p *parser) item(it item, not bool) error {
 // phrase adds words that stand in a row.
 func (p *parser) phrase(text string, not, title bool) {
 	words := phraseOf(text)
-	c := Clause{Words: words, Phrase: len(words) > 1, Not: not, Title: title}
-	if len(words) == 1 {
-		c.Prefix = single(words[0])
-	}
-	p.clause(c)
+	prefix := len(words) == 1 && single(words[0])
+	p.clause(Clause{Words: words, Phrase: !prefix, Not: not, Title: title, Prefix: prefix})
 }
 
 // clause adds a clause that is not there yet.
@@ -540,7 +537,7 @@ func (a *Ask) text(hyphens bool) string {
 		if c.Title {
 			b.WriteString("intitle:")
 		}
-		if len(c.Words) > 1 {
+		if c.Phrase {
 			b.WriteByte('"')
 		}
 		for i, w := range c.Words {
@@ -556,7 +553,7 @@ func (a *Ask) text(hyphens bool) string {
 			}
 			b.WriteString(w)
 		}
-		if len(c.Words) > 1 {
+		if c.Phrase {
 			b.WriteByte('"')
 		}
 		if c.Prefix {

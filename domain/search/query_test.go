@@ -57,7 +57,8 @@ func TestParse(t *testing.T) {
 		{"  Économies\tà\nLOUER ", "economies; a; louer"},
 		{`"apple pie" tart`, "[apple pie]; tart"},
 		{`“apple pie” «le chat» „x y“`, "[apple pie]; [le chat]; [x y]"},
-		{`"apple"`, "apple"},
+		{`"apple"`, "[apple]"},
+		{`apple "apple"`, "apple; [apple]"},
 		{`apple"pie tart"cake`, "apple; [pie tart]; cake"},
 		{`"apple pie`, "apple; pie"},
 		{`apple" pie`, "apple; pie"},
@@ -71,9 +72,9 @@ func TestParse(t *testing.T) {
 		{"apple AND pie OR tart NOT cake", "apple; pie; tart; not cake"},
 		{`NOT "apple pie"`, "not [apple pie]"},
 		{"IS NOT NULL", "is; not; null"}, {"NOT NULL x", "not; null; x"}, {"laptop NOT IBM", "laptop; not ibm"},
-		{"STUDIO NOT BASEMENT", "studio; not basement"}, {"BMW AND VW NOT AUDI", "bmw; vw; not audi"}, {`x NOT "NULL"`, "x; not null"},
+		{"STUDIO NOT BASEMENT", "studio; not basement"}, {"BMW AND VW NOT AUDI", "bmw; vw; not audi"}, {`x NOT "NULL"`, "x; not [null]"},
 		{"IT jobs, WHO (US) x", "name it; jobs; name who; name us; x"}, {"IT JOBS", "it; jobs"}, {"IT WHO 5", "it; who; 5"},
-		{`"IT" jobs -US intitle:WHO IT*`, "it; jobs; not us; title who; it*"}, {"it IT jobs", "name it; jobs"},
+		{`"IT" jobs -US intitle:WHO IT*`, "[it]; jobs; not us; title who; it*"}, {"it IT jobs", "name it; jobs"},
 		{"404 NOT FOUND", "404; not; found"}, {"NOT BASEMENT studio", "not basement; studio"},
 		{"ps 5", "ps of ps5; 5 of ps5"}, {"H2Y 1A1", "h2y of h2y1a1; 1a1 of h2y1a1"}, {"x 5-b", "x; 5 of 5b; b of 5b"},
 		{"3 bedroom a 5 laptop 16gb", "3; bedroom; a; 5; laptop; 16gb"},
@@ -265,7 +266,7 @@ func FuzzParse(f *testing.F) {
 		}
 		words := 0
 		for _, c := range a.Clauses {
-			if len(c.Words) == 0 || c.Phrase != (len(c.Words) > 1) || c.Prefix && c.Phrase {
+			if len(c.Words) == 0 || len(c.Words) > 1 && !c.Phrase || c.Prefix && c.Phrase {
 				t.Fatalf("%q: %+v", s, c)
 			}
 			if !c.Not {

@@ -102,9 +102,10 @@ func newFinder(a Ask, language string) *finder {
 		switch {
 		case c.Not || len(c.Words) == 0 || tells && idle(c):
 			continue
-		case len(c.Words) > 1:
-			inARow(i, 2, c.Words[:min(len(c.Words), maxPhrase)])
-			f.most += 2
+		case c.Phrase:
+			score := min(len(c.Words), 2)
+			inARow(i, score, c.Words[:min(len(c.Words), maxPhrase)])
+			f.most += score
 			continue
 		case c.Prefix:
 			f.prefixes = append(f.prefixes, beginning{c.Words[0], i})
@@ -131,7 +132,7 @@ func newFinder(a Ask, language string) *finder {
 
 // idle clauses are words that tell nothing.
 func idle(c Clause) bool {
-	return len(c.Words) == 1 && !c.Prefix && !c.Title && !c.Name && Stop("", c.Words[0])
+	return len(c.Words) == 1 && !c.Phrase && !c.Prefix && !c.Title && !c.Name && Stop("", c.Words[0])
 }
 
 // key is what the forms of a word have in common.
