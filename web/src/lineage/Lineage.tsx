@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
+import { useCallback, useEffect, useRef, useState, type KeyboardEvent } from 'react'
 
 import { Problem } from '../api/problem'
 import { count } from '../say/format'
@@ -7,33 +7,15 @@ import { useShortcuts } from '../ui/keys'
 import { Trouble } from '../ui/parts'
 import { useTyped } from '../ui/typed'
 import { coloursOf } from './colours'
-import { over, type Ink, type Over } from './overlay'
+import { over } from './overlay'
+import { usePointers } from './pointers'
+import { holds, staged, timed, type Stage } from './stage'
 import { start } from './start'
-import type { Box, News, Order, View } from './talk'
+import type { News, Order, View } from './talk'
 import { states as all } from './tree'
 import './lineage.css'
 
-const click = 5 // CSS pixels: a pointer that has moved less has not dragged
-const reach = 9 // CSS pixels between the pointer and a URL that it means
 const [least, greatest] = [0.002, 24] // of a view's k
-
-/** What is not of React: it changes with each frame. */
-interface Stage {
-  worker: Worker
-  base: HTMLCanvasElement
-  over: HTMLCanvasElement
-  width: number
-  height: number
-  scale: number
-  view?: View
-  box?: Box
-  touched: boolean // somebody has moved the view
-  ink?: Ink
-  shown: Over
-  framed?: View // the last frame
-  moving: number[] // ms of the last frames
-  zooming: number[] // of those of another size than the frame before
-}
 
 /**
  * Lineage draws which page of a run led to which URL first. The table whose ID is `table` has the same in words. Its root
@@ -119,18 +101,7 @@ export function Lineage(p: {
     }
     at.prepend(base, top)
     const worker = start()
-    const s: Stage = {
-      worker,
-      base,
-      over: top,
-      width: at.clientWidth,
-      height: at.clientHeight,
-      scale: Math.min(2, devicePixelRatio || 1),
-      touched: false,
-      shown: { labels: [], way: [], links: [], seed: '' },
-      moving: [],
-      zooming: [],
-    }
+    const s = staged(worker, base, top)
     stage.current = s
     const size = () => {
       s.width = at.clientWidth
@@ -153,16 +124,8 @@ export function Lineage(p: {
           setTrouble(undefined)
           at.dataset.layoutMs = n.layoutMS.toFixed(1)
           s.box = n.box
-          const v = s.view
-          if (!v) fit()
-          else if (
-            !s.touched &&
-            (n.box.left * v.k + v.x < 0 ||
-              n.box.top * v.k + v.y < 0 ||
-              n.box.right * v.k + v.x > s.width ||
-              n.box.bottom * v.k + v.y > s.height)
-          )
-            fit(0.75)
+          if (!s.view) fit()
+          else if (!s.touched && !holds(s, s.view, n.box)) fit(0.75)
           at.dataset.urls = String(n.urls)
           break
         }
@@ -171,15 +134,7 @@ export function Lineage(p: {
           if (n.crisp) {
             at.dataset.drawn = at.dataset.urls
             at.dataset.crispMs = n.ms.toFixed(1)
-          } else {
-            const zooming = s.framed?.k !== n.view.k
-            const of = zooming ? s.zooming : s.moving
-            of.push(n.ms)
-            at.dataset.frames = String(Number(at.dataset.frames ?? 0) + 1)
-            if (of.length > 120) of.shift()
-            const most = of.toSorted((a, b) => a - b)[Math.floor(of.length * 0.95)]!.toFixed(1)
-            at.dataset[zooming ? 'zoomingMs' : 'movingMs'] = most
-          }
+          } else timed(at, s, n)
           s.framed = n.view
           overlay()
           break
@@ -264,51 +219,7 @@ export function Lineage(p: {
   )
   useShortcuts([{ keys: 'f', what: t.fit, act: () => fit() }])
 
-  const fingers = useRef(new Map<number, { x: number; y: number }>())
-  const dragged = useRef(0)
-  const place = (e: PointerEvent) => {
-    const r = root.current!.getBoundingClientRect()
-    return { x: e.clientX - r.left, y: e.clientY - r.top }
-  }
-  const meant = (at: { x: number; y: number }) => {
-    const v = stage.current?.view
-    return v && { x: (at.x - v.x) / v.k, y: (at.y - v.y) / v.k, within: reach / v.k }
-  }
-  const onDown = (e: PointerEvent<HTMLDivElement>) => {
-    if (e.target instanceof Element && e.target.closest('button, input, label')) return
-    e.currentTarget.setPointerCapture(e.pointerId)
-    fingers.current.set(e.pointerId, place(e))
-    dragged.current = 0
-  }
-  const onMove = (e: PointerEvent) => {
-    const [s, now, was] = [stage.current, place(e), fingers.current.get(e.pointerId)]
-    if (!s?.view) return
-    if (!was) {
-      const m = e.pointerType === 'mouse' && meant(now)
-      if (m) tell({ do: 'point', ...m })
-      return
-    }
-    const [dx, dy] = [now.x - was.x, now.y - was.y]
-    dragged.current += Math.abs(dx) + Math.abs(dy)
-    const other = [...fingers.current].find(([id]) => id !== e.pointerId)?.[1]
-    fingers.current.set(e.pointerId, now)
-    if (other) {
-      const by = Math.hypot(now.x - other.x, now.y - other.y) / Math.hypot(was.x - other.x, was.y - other.y)
-      zoom(by, (now.x + other.x) / 2, (now.y + other.y) / 2)
-    } else if (dragged.current >= click) {
-      s.touched = true
-      look({ ...s.view, x: s.view.x + dx, y: s.view.y + dy })
-    }
-  }
-  const onUp = (e: PointerEvent) => {
-    if (!fingers.current.delete(e.pointerId) || e.type === 'pointercancel') return
-    const m = dragged.current < click && meant(place(e))
-    if (m) tell({ do: 'pick', ...m })
-  }
-  const onLeave = () => {
-    if (stage.current) stage.current.shown.under = undefined
-    overlay()
-  }
+  const pointers = usePointers(root, stage, { tell, look, zoom, overlay })
   const onKey = (e: KeyboardEvent) => {
     if (e.target !== root.current || e.ctrlKey || e.metaKey || e.altKey) return
     const act = {
@@ -341,11 +252,7 @@ export function Lineage(p: {
         tabIndex={0}
         aria-label={t.label}
         aria-details={p.table}
-        onPointerDown={onDown}
-        onPointerMove={onMove}
-        onPointerUp={onUp}
-        onPointerCancel={onUp}
-        onPointerLeave={onLeave}
+        {...pointers}
         onKeyDown={onKey}
       >
         <i ref={probe} hidden />

@@ -12,7 +12,7 @@ import { TenantID, TenantOptions, useTenant } from '../ui/tenant'
 import { ToPage } from '../ui/ToPage'
 import { Reading } from '../ui/Unread'
 import { criteriaOf } from './criteria'
-import { inWords } from './SavedSearches'
+import { inWords } from './savedWords'
 
 type Kind = Schemas['TargetStart']['kind']
 

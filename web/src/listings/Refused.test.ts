@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 
-import { begun, countedBy } from './Refused'
+import { begun } from './ProcessRefused'
+import { countedBy } from './Refused'
 
 test('a replay is of what was planned until all of it is counted', () => {
   expect(begun({ total: 312, counted: true }, 300)).toBe(312)

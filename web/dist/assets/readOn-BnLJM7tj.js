@@ -1,0 +1,1 @@
+import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{p as t}from"./query-b3zjWZqr.js";var n=e(t(),1),r=e=>e.hasNextPage&&!e.isFetching&&!e.isFetchNextPageError,i=e=>e.hasNextPage?()=>void e.fetchNextPage():void 0;function a(e,t){let{fetchNextPage:i}=e,a=t&&r(e);(0,n.useEffect)(()=>{a&&i()},[a,i])}export{a as n,i as t};

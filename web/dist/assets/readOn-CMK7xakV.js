@@ -1,1 +1,0 @@
-import{r as e}from"./rolldown-runtime-XKyaHtl9.js";import{p as t}from"./query-Bwjw1oPL.js";var n=e(t(),1),r=e=>e.hasNextPage&&!e.isFetching&&!e.isFetchNextPageError,i=e=>e.hasNextPage?()=>void e.fetchNextPage():void 0;function a(e,t){let{fetchNextPage:i}=e,a=t&&r(e);(0,n.useEffect)(()=>{a&&i()},[a,i])}export{a as n,i as t};
