@@ -61,7 +61,7 @@ SELECT id FROM search_segments WHERE collection = -$1::smallint ORDER BY id LIMI
 	sqlSearchHolds = `/* sqlSearchHolds */
 SELECT FROM search_segments WHERE id = $1 AND collection = -$2::smallint AND level >= 0 FOR KEY SHARE`
 	sqlSearchList = `/* sqlSearchList */
-UPDATE search_segments SET collection = $2, starts = $3 WHERE id = $1 AND collection = -$2::smallint`
+UPDATE search_segments SET collection = $2, starts = $3, filter = $4 WHERE id = $1 AND collection = -$2::smallint`
 	sqlSearchUnlist = `/* sqlSearchUnlist */
 UPDATE search_segments SET collection = -$2::smallint WHERE id = ANY ($1) AND collection = $2`
 	sqlSearchForgetSome = `/* sqlSearchForgetSome */
@@ -77,7 +77,8 @@ RETURNING term`
 // are void; or, when none is full, writes a segment anew most of whose documents are void; or, when there is none,
 // forgets words. It reports whether there is more to do. One process compacts at a time: a call while another one does
 // returns at once. Searches and writers go on meanwhile, and what a call that failed or was killed leaves behind no
-// search sees: the next one deletes it, before it writes. Memory is bounded by the columns and a few thousand terms.
+// search sees: the next one deletes it, before it writes. Memory is bounded by the columns, a few thousand terms, and
+// eight bytes of each other.
 func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
 	if err := x.sweep(ctx); err != nil {
 		return false, fault.Wrap(err, "compact the index")
@@ -191,18 +192,18 @@ func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Sna
 	into := int64(0)
 	if kills := merger.Kills(); merger.Docs() > 0 || len(kills) > 0 {
 		err := x.pool.QueryRow(ctx, sqlSearchSegmentAdd, -x.collection, levelOf(merger.Docs()), merger.Docs(),
-			merger.Columns(), stored(kills), nil).Scan(&into)
+			merger.Columns(), stored(kills), nil, nil).Scan(&into)
 		if err != nil {
 			return err
 		}
 	}
-	starts, err := x.mergePostings(ctx, tx, merger, segments, into)
+	starts, filter, err := x.mergePostings(ctx, tx, merger, segments, into)
 	if err != nil {
 		return err
 	}
 	b := new(pgx.Batch)
 	if into > 0 {
-		b.Queue(sqlSearchList, into, x.collection, starts)
+		b.Queue(sqlSearchList, into, x.collection, starts, []byte(filter))
 	}
 	b.Queue(sqlSearchUnlist, segments, x.collection)
 	return tx.SendBatch(ctx, b).Close()
@@ -220,10 +221,10 @@ func (x *SearchIndex) write(ctx context.Context, into int64, blocks []search.Blo
 }
 
 // mergePostings goes through the terms of all segments in their order. Words that are in none of their documents any
-// more are doubted. Starts are those of the new segment, which are known when all of it is written.
+// more are doubted. Starts and filter are those of the new segment, which are known when all of it is written.
 func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *search.Merger, segments []int64,
 	into int64,
-) (starts []string, err error) {
+) (starts []string, filter search.Filter, err error) {
 	doubts := wordDoubts{on: x.pool}
 	merger.Dropped = func(term string) error { return doubts.add(ctx, term) }
 	var heads postedHeap
@@ -231,7 +232,7 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 		r := &postedReader{tx: tx, segment: id}
 		more, err := r.next(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if more {
 			heads = append(heads, r)
@@ -261,11 +262,11 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 	for len(heads) > 0 {
 		r := heads[0]
 		if err := merger.Add(r.terms[0], packer.Add); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		more, err := r.next(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if more {
 			heap.Fix(&heads, 0)
@@ -274,15 +275,15 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 		}
 	}
 	if err := merger.Flush(packer.Add); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := packer.Flush(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := flush(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return marks.starts, doubts.flush(ctx)
+	return marks.starts, packer.Filter(), doubts.flush(ctx)
 }
 
 // What a merge reads of a segment at a time, and writes in a transaction.

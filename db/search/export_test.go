@@ -34,3 +34,8 @@ func StartsOf(parts ...[]search.Block) []string {
 	}
 	return m.starts
 }
+
+// Lookups is how many segments are asked for a term, of those that an index has read.
+func (x *SearchIndex) Lookups(term string) int {
+	return len(x.segments.lookups([]string{term}, x.segments.list))
+}

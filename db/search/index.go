@@ -97,8 +97,8 @@ UPDATE pages p SET doc = n.doc, doc_revision = p.revision
 FROM unnest($1::bigint[], $2::bigint[]) AS n(id, doc) WHERE p.id = n.id AND p.id = ANY ($1)`
 
 const sqlSearchSegmentAdd = `/* sqlSearchSegmentAdd */
-INSERT INTO search_segments (collection, level, docs, columns, kills, starts) VALUES ($1, $2, $3, $4, $5, $6)
-RETURNING id`
+INSERT INTO search_segments (collection, level, docs, columns, kills, starts, filter)
+VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`
 
 // A numbered page is to be the document of a number.
 type numbered struct {
@@ -121,7 +121,7 @@ func (x *SearchIndex) putSegment(ctx context.Context, pages []search.Page, renew
 	if err := x.learn(ctx, segment.Terms); err != nil {
 		return err
 	}
-	blocks := packed(segment.Terms)
+	blocks, filter := packed(segment.Terms)
 	var marks marker
 	marks.pass(blocks)
 	return db.Tx(ctx, x.pool, func(tx pgx.Tx) error {
@@ -133,7 +133,8 @@ func (x *SearchIndex) putSegment(ctx context.Context, pages []search.Page, renew
 		b := new(pgx.Batch)
 		b.Queue(sqlSearchNumbered, ids, docs)
 		b.Queue(sqlSearchSegmentAdd, x.collection, levelOf(len(fresh)), len(fresh), segment.Columns,
-			stored(search.EncodeKills(kills)), marks.starts).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+			stored(search.EncodeKills(kills)), marks.starts, []byte(filter)).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
@@ -219,15 +220,14 @@ func stored(b []byte) []byte {
 	return b
 }
 
-// packed are the blocks of the terms of a segment.
-func packed(terms []search.TermPostings) []search.Block {
-	var blocks []search.Block
+// packed are the blocks of the terms of a segment, and their filter.
+func packed(terms []search.TermPostings) (blocks []search.Block, filter search.Filter) {
 	p := search.NewPacker(func(b search.Block) error { blocks = append(blocks, b); return nil })
 	for _, t := range terms {
 		_ = p.Add(t) // it has no error but those of the function above
 	}
 	_ = p.Flush()
-	return blocks
+	return blocks, p.Filter()
 }
 
 // A marker picks the starts of a segment while its blocks pass in their order.
@@ -282,7 +282,7 @@ func addKills(ctx context.Context, tx pgx.Tx, collection int16, docs []int64) er
 	}
 	var id int64
 	return tx.QueryRow(ctx, sqlSearchSegmentAdd, collection, 0, 0, search.NewBuilder().Segment().Columns,
-		search.EncodeKills(docs), nil).Scan(&id)
+		search.EncodeKills(docs), nil, nil).Scan(&id)
 }
 
 const sqlSearchBytes = `/* sqlSearchBytes */

@@ -443,8 +443,8 @@ func TestSearchForgetsWords(t *testing.T) {
 	require.Empty(t, terms("search_terms_doubted"))
 }
 
-// What is read after a look at the sizes of postings answers as what is read at once; and segments whose starts are not
-// known, because the release before wrote them, answer as those whose starts are.
+// What is read after a look at the sizes of postings answers as what is read at once; and segments whose starts and
+// filters are not known, because the release before wrote them, answer as those whose are.
 func TestSearchLooksFirst(t *testing.T) {
 	t.Parallel()
 
@@ -473,10 +473,10 @@ func TestSearchLooksFirst(t *testing.T) {
 	starts := known(l.index)
 	require.Greater(t, starts, 4, "starts")
 	require.Equal(t, starts, known(careful))
-	dbtest.Exec(t, l.pool, "UPDATE search_segments SET starts = NULL WHERE docs = 300")
+	dbtest.Exec(t, l.pool, "UPDATE search_segments SET starts = NULL, filter = NULL WHERE docs = 300")
 	require.Less(t, known(half), starts)
 	require.NotZero(t, known(half))
-	dbtest.Exec(t, l.pool, "UPDATE search_segments SET starts = NULL")
+	dbtest.Exec(t, l.pool, "UPDATE search_segments SET starts = NULL, filter = NULL")
 	require.Zero(t, known(unaware))
 	for _, text := range []string{
 		"red", "red shoes", "red shoes page7", `"red road"`, `"red road shoes" page12`, "road -boots", "sho* red", "fillre",
@@ -578,7 +578,7 @@ func TestSearchStarts(t *testing.T) {
 		}
 	}
 	check(8, 1)
-	dbtest.Exec(t, l.pool, "UPDATE search_segments SET starts = NULL WHERE id % 2 = 0")
+	dbtest.Exec(t, l.pool, "UPDATE search_segments SET starts = NULL, filter = NULL WHERE id % 2 = 0")
 	more, err := l.index.Compact(ctx)
 	require.NoError(t, err)
 	require.True(t, more)
@@ -586,6 +586,34 @@ func TestSearchStarts(t *testing.T) {
 	l.requireExact(t)
 	dbtest.Alter(t, l.pool, "ALTER TABLE search_postings RENAME TO hidden")
 	require.Len(t, learnt(), 1)
+}
+
+// Only segments that may have a term are asked for it, as they were written and as they were merged.
+func TestSearchFilters(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	ctx := t.Context()
+	for i := range 7 {
+		l.put(t, incoming("a.example", fmt.Sprintf("/%d", i), "page", fmt.Sprintf("road word%d", i), i))
+	}
+	asked := func(term string) int {
+		t.Helper()
+		x := dbsearch.NewSearchIndex(l.pool)
+		_, err := x.Docs(ctx)
+		require.NoError(t, err)
+		return x.Lookups(term)
+	}
+	require.Equal(t, []int{7, 1, 0}, []int{asked("road"), asked("word3"), asked("word")})
+	ids := dbtest.Query[int64](t, l.pool, "SELECT id FROM pages WHERE url LIKE '%/6'")
+	require.NoError(t, l.index.Remove(ctx, ids))
+	require.Equal(t, []int{7, 1, 0}, []int{asked("road"), asked("word3"), asked("word")}, "beside a segment without documents")
+	more, err := l.index.Compact(ctx)
+	require.NoError(t, err)
+	require.True(t, more)
+	require.Equal(t, []int{1, 1, 0, 0}, []int{asked("road"), asked("word3"), asked("word6"), asked("word")})
+	dbtest.Exec(t, l.pool, "UPDATE search_segments SET filter = NULL")
+	require.Equal(t, 1, asked("word"), "of a release before")
 }
 
 // An index that is not read to its end, as when the caller's time ends, is read on by the next caller.

@@ -39,7 +39,7 @@ type keptTerm struct {
 }
 
 // keptPostings are what a process has read of terms, of those that a segment does not have as well: most words are
-// asked for again, and a question of twenty words looks for two thousand terms of segments, and for the positions of
+// asked for again, and a question of twenty words looks for a thousand terms of segments, and for the positions of
 // some. What nobody asks for makes room.
 type keptPostings = otter.Cache[keptKey, keptTerm]
 

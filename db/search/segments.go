@@ -17,8 +17,8 @@ import (
 // readOnly is a transaction that sees one state of the database from its first statement on.
 var readOnly = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// A segmentCache keeps what a process has read of segments, which never change: some 65 bytes a document. Segments that
-// the newest list does not have are forgotten.
+// A segmentCache keeps what a process has read of segments, which never change: some 65 bytes a document, and ten
+// bits a term. Segments that the newest list does not have are forgotten.
 type segmentCache struct {
 	turn  chan struct{} // held by the one caller that reads
 	mu    sync.Mutex
@@ -42,6 +42,15 @@ type segmentKey struct {
 type segment struct {
 	search.Part
 	starts starts
+	filter search.Filter // empty: the segment was written by a process of a release before
+}
+
+// lookup is the last start up to a term of a hash; there is none where the segment does not have the term.
+func (s *segment) lookup(term string, hash uint64) (start string, has bool) {
+	if s.Columns != nil && s.Columns.Len() == 0 || !s.filter.May(hash) {
+		return "", false
+	}
+	return s.starts.before(term)
 }
 
 // starts are the first terms of each blocksApart-th block of a segment, ascending, from that of the first one on; none
@@ -102,7 +111,8 @@ func (c *segmentCache) know(words []string, at time.Time) {
 const (
 	sqlSearchSegmentIDs = `/* sqlSearchSegmentIDs */
 SELECT id, (extract(epoch FROM created_at) * 1000000)::bigint FROM search_segments WHERE collection = $1 ORDER BY id`
-	sqlSearchColumns = `/* sqlSearchColumns */ SELECT id, columns, kills, starts FROM search_segments WHERE id = ANY ($1) ORDER BY id`
+	sqlSearchColumns = `/* sqlSearchColumns */
+SELECT id, columns, kills, starts, filter FROM search_segments WHERE id = ANY ($1) ORDER BY id`
 )
 
 // snapshot is the state of the index that tx sees, and its segments, by their IDs, ascending.
@@ -220,15 +230,19 @@ func (c *segmentCache) kept(list []segmentKey) *search.Snapshot {
 // lookups are these terms of each segment that may have them. Of a segment that is not kept nothing is known.
 func (c *segmentCache) lookups(terms []string, list []segmentKey) []sought {
 	c.mu.Lock()
-	kept := make([]starts, len(list))
+	kept := make([]segment, len(list))
 	for i, key := range list {
-		kept[i] = c.parts[key].starts
+		kept[i] = c.parts[key]
 	}
 	c.mu.Unlock()
-	all := make([]sought, 0, len(terms)*len(list))
+	hashes := make([]uint64, len(terms))
+	for i, term := range terms {
+		hashes[i] = search.HashTerm(term)
+	}
+	var all []sought
 	for i, key := range list {
-		for _, term := range terms {
-			if start, has := kept[i].before(term); has {
+		for k, term := range terms {
+			if start, has := kept[i].lookup(term, hashes[k]); has {
 				all = append(all, sought{Need: search.Need{Term: term, Segment: key.ID}, start: start, of: key})
 			}
 		}
@@ -238,7 +252,7 @@ func (c *segmentCache) lookups(terms []string, list []segmentKey) []sought {
 
 func readSegment(row pgx.CollectableRow) (p segment, err error) {
 	var columns, kills []byte
-	if err := row.Scan(&p.ID, &columns, &kills, (*[]string)(&p.starts)); err != nil {
+	if err := row.Scan(&p.ID, &columns, &kills, (*[]string)(&p.starts), (*[]byte)(&p.filter)); err != nil {
 		return p, err
 	}
 	if p.Columns, err = search.DecodeColumns(columns); err != nil {

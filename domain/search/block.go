@@ -21,9 +21,10 @@ const (
 
 // A Packer makes blocks of terms. It is one goroutine's.
 type Packer struct {
-	out   func(Block) error
-	block Block
-	terms int
+	out    func(Block) error
+	block  Block
+	terms  int
+	hashes []uint64 // of all terms
 }
 
 // NewPacker hands blocks to out.
@@ -52,8 +53,12 @@ func (p *Packer) Add(t TermPostings) error {
 	p.block.Positions = append(binary.AppendUvarint(p.block.Positions, uint64(len(t.Positions))), t.Positions...)
 	p.block.Last = t.Term
 	p.terms++
+	p.hashes = append(p.hashes, HashTerm(t.Term))
 	return nil
 }
+
+// Filter is that of the terms that were added.
+func (p *Packer) Filter() Filter { return newFilter(p.hashes) }
 
 // Flush hands out the last block. It is called after the last Add.
 func (p *Packer) Flush() error {
