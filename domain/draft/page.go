@@ -175,12 +175,23 @@ func (w *pageWalk) content(n *html.Node, i, depth int) {
 func (w *pageWalk) close(i int) {
 	e := &w.p.els[i]
 	e.last, e.end = len(w.p.els)-1, w.text.Len()
-	if isBlock(e.tag) {
+	text := w.text.String()
+	switch s := strings.TrimSpace(text[e.start:]); {
+	case isBlock(e.tag):
 		w.line = true
-	} else if s := strings.TrimSpace(w.text.String()[e.start:]); len(s) > 1 && len(s) < 20 &&
-		isDigit(s[len(s)-1]) && (s[0] == '$' || s[0] >= utf8.RuneSelf) {
+	case len(s) > 1 && len(s) < 20 && isDigit(s[len(s)-1]) && (s[0] == '$' || s[0] >= utf8.RuneSelf), endsInCents(text):
 		w.gap = true
 	}
+}
+
+// endsInCents says that a text ends in an amount with its cents behind the currency: "109€90".
+func endsInCents(s string) bool {
+	n := len(s) - 2
+	if n < 2 || !isDigit(s[n]) || !isDigit(s[n+1]) {
+		return false
+	}
+	sign, size := utf8.DecodeLastRuneInString(s[:n])
+	return unicode.Is(unicode.Sc, sign) && n > size && isDigit(s[n-size-1])
 }
 
 func (w *pageWalk) children(n *html.Node, parent, depth int) {

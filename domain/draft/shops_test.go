@@ -35,6 +35,8 @@ func TestPriceMarkup(t *testing.T) {
 		{"heading", "co.uk", `<ul><li><h2 class="Typography">£12.99</h2></li></ul><p>Spread the cost from £4.33 a month</p>`,
 			"12.99"},
 		{"euro between", "fr", `<span class="fpPrice">12€<span class="fpCents">99</span></span>`, "12.99"},
+		{"cents behind the sign, and the old price", "fr", `<span>109€<sup>90</sup></span><span>139€<sup>90</sup></span>`, "109.90"},
+		{"the same in one element", "fr", `<p>79€<sup>90</sup><del>99€<sup>90</sup></del></p>`, "79.90"},
 		{"dutch", "nl", `<span class="promo-price">12<sup class="promo-price__fraction">99</sup></span><del>15,99</del>`, "12.99"},
 		{"rubles", "ru", `<span>1 299 ₽</span><span>1 999 ₽</span><p>Доставка 199 ₽</p>`, "1299"},
 		{"rupiah", "co.id", `<h3>Rp129.000</h3><p>Cicilan Rp10.750/bulan</p>`, "129000"},
