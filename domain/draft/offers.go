@@ -215,6 +215,9 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		}
 		o := p.statedOffer(i)
 		o.of, o.url, o.second = of, cmp.Or(o.url, of.Ref("url")), o.second || second
+		if of != product { // a variant has its own number
+			o.sku = cmp.Or(o.sku, number(of.Text("sku")))
+		}
 		if o.amount != "" || o.availability != "" {
 			out = append(out, o)
 		}

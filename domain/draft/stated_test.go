@@ -181,8 +181,8 @@ func TestFormAsked(t *testing.T) {
 		{"@type":"Offer","url":"/p/lamp?variant=1","sku":"A-1","price":"10.00","availability":"InStock"},
 		{"@type":"Offer","url":"/p/lamp?variant=2","sku":"B-1","price":"12.00","availability":"OutOfStock"}]`)
 	group := statedItem(`{"@type":"ProductGroup","name":"Lamp","hasVariant":[
-		{"@type":"Product","url":"https://shop.example/p/lamp?variant=1","offers":{"price":"10.00","availability":"InStock"}},
-		{"@type":"Product","url":"https://shop.example/p/lamp?variant=2","offers":{"price":"12.00","availability":"OutOfStock"}}]}`)
+		{"@type":"Product","sku":"A-1","url":"https://shop.example/p/lamp?variant=1","offers":{"price":"10.00","availability":"InStock"}},
+		{"@type":"Product","sku":"B-1","url":"https://shop.example/p/lamp?variant=2","offers":{"price":"12.00","availability":"OutOfStock"}}]}`)
 	for _, tt := range []struct {
 		query, page, price string
 		stock              draft.Availability
@@ -202,11 +202,13 @@ func TestFormAsked(t *testing.T) {
 		require.GreaterOrEqual(t, len(d.Variants), 2, tt.query)
 	}
 	// It is the product's own, whatever the page names beside it.
-	d, err := draft.Extract([]byte(offers+`<meta property="product:price:amount" content="10.00">`), shop+"?variant=2")
-	require.NoError(t, err)
-	require.Equal(t, "12.00", d.Price.Value)
-	require.NotNil(t, d.SKU)
-	require.Equal(t, "B-1", d.SKU.Value)
+	for _, page := range []string{offers, group} {
+		d, err := draft.Extract([]byte(page+`<p>B-1</p><meta property="product:price:amount" content="10.00">`), shop+"?variant=2")
+		require.NoError(t, err)
+		require.Equal(t, "12.00", d.Price.Value)
+		require.NotNil(t, d.SKU)
+		require.Equal(t, "B-1", d.SKU.Value)
+	}
 }
 
 // The query of a page's own address asks for no form where no offer has another: OpenCart has all pages at one path.
