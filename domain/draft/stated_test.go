@@ -263,6 +263,16 @@ func TestStatedNumbers(t *testing.T) {
 	checkStated(t, pages)
 }
 
+// A picture that is written into a description, and is longer than all that is kept of one, leaves the words behind it.
+func TestDescriptionBehindPicture(t *testing.T) {
+	t.Parallel()
+	picture := `<img src='data:image/png;base64,` + strings.Repeat("iVBORw0KGgo", 20_000) + `'>`
+	d, err := draft.Extract([]byte(statedProduct(`"description":"`+picture+`<p>A lamp of brass.</p>"`)), shop)
+	require.NoError(t, err)
+	require.NotNil(t, d.Description)
+	require.Equal(t, "A lamp of brass.", d.Description.Value)
+}
+
 // What shops write, and show, where a product has no picture is none of it.
 func TestNoPictures(t *testing.T) {
 	t.Parallel()

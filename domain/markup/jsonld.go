@@ -122,6 +122,9 @@ func (ld *linked) values(n *node, terms map[string]string, depth int) []Value {
 	case n.kind == '"':
 		text := unescape(unquote(n.text))
 		if len(text) > maxText {
+			text = inlinePicture.ReplaceAllString(text, "")
+		}
+		if len(text) > maxText {
 			text = strings.ToValidUTF8(text[:maxText], "")
 		}
 		return []Value{{Text: text}}
@@ -142,6 +145,9 @@ func (ld *linked) values(n *node, terms map[string]string, depth int) []Value {
 	}
 	return nil
 }
+
+// inlinePicture is one that is written into a text, and may be longer than all that is kept of it.
+var inlinePicture = regexp.MustCompile(`data:image/[^"'<>()\s]*`)
 
 // context adds the names that a context object gives to properties: {"title": "schema:name"}.
 func context(n *node, terms map[string]string) map[string]string {
