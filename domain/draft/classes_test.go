@@ -198,7 +198,9 @@ func TestBrands(t *testing.T) {
 		{"a trademark in Swedish", `<h1>Lampa</h1><p>Varumärke: <a href="/x">Nordljus</a></p>`, "Nordljus"},
 		{"one in Italian", `<h1>Lampada</h1><p>Marchio: Lucida</p>`, "Lucida"},
 		{"a publisher in Polish", `<h1>Las</h1><p>Wydawnictwo: Dom</p>`, "Dom"},
-		{"a producer", `<h1>Red wine</h1><p>Producer: Hollow Creek</p>`, "Hollow Creek"},
+		{"a producer whom the name has", `<h1>Hollow Creek red wine</h1><p>Producer: Hollow Creek</p>`, "Hollow Creek"},
+		{"the producer of a record", `<h1>Harvest Lights</h1><p>Producer: George Hale</p>`, ""},
+		{"the one of a film", `<h1>Le Quai</h1><p>Producteur : Marc Villon</p><p>Marque : Lumen</p>`, "Lumen"},
 		{"the only breadcrumb, under a maker's path", `<nav class="breadcrumb"><a href="/">Home</a>
 			<a href="/brand/lumen">Lumen</a></nav><h1>Mira 210</h1>`, "Lumen"},
 		{"the only one before the product, in French", `<nav class="breadcrumb"><a href="/">Accueil</a>

@@ -108,15 +108,16 @@ var labels = func() map[string]label {
 		"vörumerki", "廠牌", "牌子", "品牌名稱", "品牌名称", "ブランド名", "브랜드명",
 		"thương hiệu", "ยี่ห้อ", "แบรนด์", "márka", "brend", "znamka", "zīmols")
 	add("brand", labelLikely,
-		"manufacturer", "producer", "hersteller", "erzeuger", "fabricant", "producteur", "produttore", "productor",
-		"produtor", "fabricante", "producent", "výrobce",
+		"manufacturer", "hersteller", "erzeuger", "fabricant", "fabricante", "producent", "výrobce",
 		"výrobca", "producator", "producător", "gyártó", "valmistaja", "tillverkare", "fabrikant", "производитель",
 		"виробник",
 		"fabrikat", "wydawnictwo", "wydawca", "nakladatelství", "vydavatelství", "förlag", "forlag", "uitgeverij",
 		"メーカー", "製造元", "maker", "publisher", "verlag", "éditeur", "editore", "editorial", "mfg", "κατασκευαστής",
 		"proizvođač", "proizvajalec", "tootja", "gamintojas", "ražotājs", "üretici", "יצרן", "الشركة المصنعة", "제조사",
 		"製造商", "制造商", "生產商")
-	add("brand", labelWeak, "vendor", "designer", "by", "von", "par", "di", "de la marque", "sold by brand", "lieferant")
+	// that of a film or a record is a person: one whose name the product has is a brand
+	add("brand", labelWeak, "producer", "producteur", "produttore", "productor", "produtor", "vendor", "designer", "by", "von",
+		"par", "di", "de la marque", "sold by brand", "lieferant")
 	return m
 }()
 
