@@ -18,7 +18,7 @@ var (
 		"ursprünglich*", "unverb. preisempf*", "listenpreis*", "bisher*", "au lieu de", "prix conseillé",
 		"prix barré",
 		"prix d'origine", "économisez", "avant", "prezzo consigliato", "prezzo di listino", "risparmi*", "invece di",
-		"anziché", "antes", "precio recomendado", "precio anterior", "ahorra*", "pvp", "pvr", "de:", "por antes",
+		"anziché", "antes", "precio recomendado", "precio anterior", "ahorra*", "pvp", "pvr", "de:",
 		"cena regularna", "najniższa cena", "cena katalogowa", "oszczędzasz", "poprzednia cena", "běžná cena",
 		"původní", "ušetříte", "ušetríte", "pôvodná", "bežná cena", "pret vechi", "prp", "prețul recomandat",
 		"économie",
@@ -37,39 +37,37 @@ var (
 		"paketpost", "livraison",
 		"frais de port", "spedizione", "consegna", "envío", "envio", "gastos de", "dostaw*", "wysyłk*", "doprava",
 		"doručení", "livrare", "transport", "transportkosten", "frete", "verzending", "verzendkosten", "bezorg*",
-		"frakt*", "levering*", "toimitus*", "доставк*", "配送料", "送料", "運費", "per month", "/month", "/mo", "a month",
+		"frakt*", "levering*", "toimitus*", "доставк*", "送料", "運費", "per month", "/month", "/mo", "a month",
 		"monthly", "mtl.", "monatlich*", "par mois", "al mese", "al mes", "por mes", "miesięcznie", "měsíčně",
 		"pe luna", "pe lună", "/luna", "/lună", "installment", "instalment", "interest-free", "interest free",
 		"payments of", "klarna", "afterpay", "clearpay", "affirm", "raten", "rate da", "rate von", "mensualit*",
-		"en 3x",
-		"en 4x", "3x", "4x", "10x", "12x", "cuotas", "parcelas", "sem juros", "ratą", "rat", "splát*", "cashback",
+		"3x", "4x", "10x", "12x", "cuotas", "parcelas", "sem juros", "ratą", "rat", "splát*", "cashback",
 		"points", "gift card", "coupon", "voucher", "*gutschein*", "bon d'achat", "buono", "cupón", "kupon*",
 		"warranty", "garantie*", "garanzia", "insurance", "protection plan", "trade-in", "trade in", "retoma",
 		"reprise", "inzahlungnahme", "deposit",
 		"kaution", "pfand", "pant", "pantti", "consigne", "kaucj*", "zálohy", "statiegeld", "taara", "tax", "taxes",
 		"vat", "excl", "excluding", "zzgl", "hors taxe", "ht", "minimum", "spend",
-		"orders over", "orders above", "ab einem", "*bestellwert", "dès", "a partire da", "above", "over", "free on",
-		"when you spend", "earn", "finance", "financing", "import charges", "per unit", "each", "subscribe",
+		"ab einem", "*bestellwert", "dès", "a partire da", "above", "over", "free on",
+		"earn", "finance", "financing", "import charges", "per unit", "each", "subscribe",
 		"abonnement*", "sparabo", "bid", "enchère", "gebot", "gebote", "offerta attuale", "used", "gebraucht*",
 		"usato",
 		"d'occasion", "seconda mano", "estimate*", "accessor*", "reserve", "handling", "fee", "approximately",
 		"approx",
 		"circa", "environ", "ungefähr", "priced", "budget"}
 	// Of the deliveries, warranties and points of shops in further languages.
-	cuesExtraFurther = []string{"דמי משלוח", "משלוח", "пересылк*", "kohaletoimet*", "tarne*", "saatmis*",
+	cuesExtraFurther = []string{"משלוח", "пересылк*", "kohaletoimet*", "tarne*", "saatmis*",
 		"dostav*", "poštnin*", "poštarin*", "piegād*", "pristatym*", "szállítás*", "kiszállítás*", "μεταφορικ*",
 		"αποστολ*", "kargo*", "ongkir*", "ongkos kirim", "phí vận chuyển", "phí giao hàng", "ค่าจัดส่ง", "배송비", "택배비",
 		"运费", "邮费", "宅配", "الشحن", "التوصيل", "رسوم", "postikulu*", "garantii*", "garancij*", "garantij*",
 		"gwarancj*", "záruk*", "pojištěn*", "ubezpiecz*", "гаранти*", "страхов*", "versicherung*", "assicurazion*",
-		"kindlustus*", "보증", "保固", "保証", "延長保固", "אחריות", "warranties", "extended warranty",
+		"kindlustus*", "보증", "保固", "保証", "אחריות", "warranties",
 		"kuumakse", "järelmaks*", "obrok*", "raty", "lizing*", "рассрочк*", "в месяц", "місяц*", "taksit*", "할부",
-		"分期",
 		"ratengeld", "cicilan", "trả góp", "punkte", "treuepunkt*", "payback", "prämienpunkt*", "punti", "puntos",
 		"pontos", "punktów", "punkty", "bodů", "bodov", "poäng", "pistettä", "poin", "бонус*", "балл*",
 		"kedvezménypont*",
-		"滿", "满", "免運", "免运", "折價券", "折抵", "优惠券", "領券", "每期", "期", "利率", "月付", "起標", "月々", "分割", "以上で",
-		"クーポン", "쿠폰", "무이자", "월", "mēn*", "mėn*", "kuus", "kuu", "mnd", "mån*", "kk", "měs*", "mies.", "мес", "aylık",
-		"nomaks*", "līzing*", "lizing*", "išsimokėtin*", "dalīt*", "maandelijks*", "månad*", "måned*", "kuukaus*",
+		"滿", "满", "免運", "免运", "折價券", "折抵", "优惠券", "領券", "期", "利率", "月付", "起標", "月々", "分割", "以上で",
+		"クーポン", "쿠폰", "무이자", "월", "mēn*", "mėn*", "kuu", "mnd", "mån*", "kk", "měs*", "mies.", "мес", "aylık",
+		"nomaks*", "līzing*", "išsimokėtin*", "dalīt*", "maandelijks*", "kuukaus*",
 		"havi",
 		"ポイント", "적립", "積分", "积分", "紅利", "回饋", "nectar", "fidélité", "fidelidad", "collect", "rewards", "credits"}
 	// Alone before an amount: it is the price.
@@ -85,9 +83,9 @@ var (
 		"רק", "السعر", "سعر"}
 	cuesFrom = []string{"from", "starting price", "start price", "startpreis", "opening bid", "base price",
 		"as low as", "starting at", "starts at", "ab", "à partir de", "a partir de", "desde",
-		"da", "od", "vanaf", "fra", "från", "от", "al", "others from", "new from", "new (", "neu ab"}
+		"da", "od", "vanaf", "fra", "från", "от", "al", "new ("}
 	// After an amount, and about it even where another follows.
-	cuesUnit = []string{"/*", "per", "pro", "je", "al kg", "le kilo", "par", "al litro", "x m", "x", "off", "- off",
+	cuesUnit = []string{"/*", "per", "pro", "je", "al kg", "le kilo", "par", "al litro", "x", "off", "- off",
 		"a month", "al mese", "monthly", "mensual*", "de réduction", "di sconto", "de descuento", "discount",
 		"cashback",
 		"with code", "with coupon", "using code", "mit code", "mit gutschein", "avec le code", "con código",
@@ -104,7 +102,7 @@ var (
 		"/ea",
 		"/ each", "/each", "each", "/ box", "/box", "/ pack*", "/pack*", "/ roll", "/ pkg", "/ case", "/ kit",
 		"/ lot",
-		"/ packung", "/ paar", "/ op.", "/ opak*", "/ bal*", "per item", "/ item", "/ set", "/set", "/ pair",
+		"/ paar", "/ op.", "/ opak*", "/ bal*", "per item", "/ item", "/ set", "/set", "/ pair",
 		"/pair", "/ gab*", "/gab*", "/ vnt*",
 		"/vnt*", "/ db", "/db", "/ buc*", "/buc*", "/ kom*", "/kom*", "/ шт*", "/шт*", "за шт*", "/ adet", "/adet",
 		"/ pz",
@@ -148,7 +146,7 @@ var (
 
 // cuesFree say that the thing that follows an amount is free: "36,49 € Spedizione GRATUITA" is no cost of shipping.
 var cuesFree = []string{"free", "gratis", "gratuit*", "kostenlos*", "kostenfrei*", "*frei", "offert", "offerte",
-	"grátis", "darmow*", "zdarma", "zadarmo", "бесплатн*", "incl*", "inkl*", "compris*", "inclus*", "enthalten"}
+	"grátis", "darmow*", "zdarma", "zadarmo", "бесплатн*", "incl*", "inkl*", "compris*", "enthalten"}
 
 // isNet says that the words around an amount say that tax is to be added to it.
 func isNet(before, after string) bool {

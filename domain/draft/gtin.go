@@ -40,14 +40,11 @@ func GTIN(s string) (string, bool) {
 // gtinOf chooses the global trade item number.
 func (p *page) gtinOf(products []*markup.Item, offers []offer, meta map[string][]string, found []labelled) claims {
 	var c claims
-	props := []string{"gtin13", "gtin", "gtin12", "gtin14", "gtin8", "ean", "upc", "isbn", "productID", "sku"}
+	props := []string{"gtin13", "gtin", "gtin12", "gtin14", "gtin8", "ean", "upc", "isbn", "productID"}
 	read := func(i *markup.Item, w float64) {
 		for n, prop := range props {
 			text := i.Text(prop)
-			if prop == "productID" || prop == "sku" {
-				if prop == "productID" && !strings.Contains(text, ":") || prop == "sku" {
-					continue
-				}
+			if prop == "productID" { // "ean:4006381333931"
 				_, text, _ = strings.Cut(text, ":")
 			}
 			c.add(statedGTIN(text), w-p.w[gtinOrder]*float64(n), sourceOf(i))

@@ -255,7 +255,8 @@ func (p *page) readLabels() []labelled {
 			if n < 0 {
 				break
 			}
-			_, after := cutMark(line[n:])
+			_, size := utf8.DecodeRuneInString(line[n:])
+			after := line[n+size:]
 			whole := at + behindLast(line[at:n], "|;")
 			l, ok := p.labelOf(line[whole:n]) // "make/manufacturer", "Code (EAN)"
 			from := at + behindLast(line[at:n], "|,;()/")
@@ -340,17 +341,6 @@ func (p *page) labelledAs(field string, found []labelled) iter.Seq2[labelled, fl
 			}
 		}
 	}
-}
-
-// cutMark cuts the mark at the beginning of s.
-func cutMark(s string) (string, string) {
-	for i, r := range s {
-		if i > 0 {
-			return s[:i], s[i:]
-		}
-		_ = r
-	}
-	return s, ""
 }
 
 // following is the text after a position up to the line's end; where the line ends there, the next line.

@@ -50,7 +50,7 @@ var words = func() map[string]mark {
 	add(costs, `price prices pricing preis preise prix prezzo precio preco cena ceny pris prijs pricetag prc
 		productprice pricebox priceblock pdpprice kaina hinta fiyat harga tsena narx giá gia`)
 	add(now, `current now sale special final our actual selling sell deal today discounted promo new offer main
-		promotional aktuell aktueller actuel actuelle attuale actual nowprice finalprice saleprice currentprice
+		promotional aktuell aktueller actuel actuelle attuale nowprice finalprice saleprice currentprice
 		specialprice offerprice nouveau neu nuevo`)
 	add(was, `old was list rrp msrp strike striked strikethrough crossed crossedout before original previous compare
 		save saving savings saved retail barre barré barred reference uvp streichpreis oldprice

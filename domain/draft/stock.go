@@ -145,7 +145,7 @@ var (
 // inWords say that the product can be had, if nothing denies it.
 var inWords = []string{"in stock", "auf lager", "lieferbar", "verfügbar", "vorrätig", "existencias", "existências",
 	"en stock", "disponibile",
-	"disponibilità immediata", "disponible", "em estoque", "disponível", "in magazzino", "na skladě", "skladem",
+	"disponible", "em estoque", "disponível", "in magazzino", "na skladě", "skladem",
 	"skladom", "w magazynie", "dostępny", "dostępna", "dostępne", "in stoc", "disponibil", "raktáron",
 	"op voorraad", "leverbaar", "beschikbaar", "på lager", "i lager", "tilgængelig", "tillgänglig", "tilgjengelig",
 	"varastossa", "saatavilla", "laos", "saadaval", "ir noliktavā", "pieejams", "pieejama", "yra sandėlyje",
@@ -166,7 +166,7 @@ var (
 )
 
 // stockLabels are labels before a colon and a denial.
-var stockLabels = []string{"stock", "availability", "available", "verfügbar*", "lieferbar*", "lager", "lagerbestand",
+var stockLabels = []string{"availability", "available", "verfügbar*", "lieferbar*", "lager", "lagerbestand",
 	"disponibil*", "disponible", "disponív*", "estoque", "magazzino", "voorraad", "beschikbaar*", "dostępno*",
 	"dostupnos*", "skladem", "skladom", "наличи*", "stan magazynowy", "készlet*", "raktár*", "stok*", "stoc*",
 	"tình trạng", "laoseis", "zaloga", "zaliha", "likutis", "สถานะสินค้า"}

@@ -16,9 +16,9 @@ import (
 // choiceWords name that in which the forms of a product differ.
 var choiceWords = []string{"size*", "colour*", "color*", "variant*", "variation*", "option*", "selected", "selection",
 	"combination*", "configuration*", "shade*", "pack of", "größe*", "farb*", "ausführung*", "auswahl", "ausgewählt*",
-	"taille*", "couleur*", "coloris", "déclinaison*", "pointure*", "sélection*", "talla*", "combinación", "seleccionad*",
-	"taglia", "taglie", "colore", "colori", "misura", "selezionat*", "tamanho*", "cor", "cores", "selecionad*", "maat",
-	"maten", "kleur*", "geselecteerd*", "rozmiar*", "kolor*", "wariant*", "velikost*", "veľkos*", "barv*", "farba",
+	"taille*", "couleur*", "déclinaison*", "pointure*", "sélection*", "talla*", "combinación", "seleccionad*",
+	"taglia", "taglie", "misura", "selezionat*", "tamanho*", "cor", "cores", "selecionad*", "maat",
+	"maten", "kleur*", "geselecteerd*", "rozmiar*", "kolor*", "wariant*", "velikost*", "veľkos*", "barv*",
 	"storlek*", "färg*", "størrelse*", "farve*", "farge*", "koko", "väri*", "méret*", "szín*", "mărime*", "culoare*",
 	"suurus", "izmērs", "dydis", "veličin*", "boja", "beden*", "renk*", "размер*", "цвет*", "розмір*", "колір*",
 	"μέγεθος", "χρώμα", "מידה", "צבע", "المقاس", "اللون", "*サイズ*", "*カラー*", "*尺寸*", "*尺碼*", "*尺码*", "*顏色*", "*颜色*",
@@ -69,7 +69,7 @@ var conditions = []string{"if", "when", "once", "in case", "items", "products", 
 
 // wholeSubjects are what a line may say before a colon or a dash and still speak of the whole product, beside
 // stockLabels and the product's name.
-var wholeSubjects = []string{"status", "availab*", "disponibilit*", "disponibilidad*", "verfügbarkeit", "lagerstatus",
+var wholeSubjects = []string{"status", "availab*", "disponibilit*", "disponibilidad*", "verfügbarkeit",
 	"stock*", "lager*", "statut", "stato", "estado", "stan", "stav", "beschikbaarheid", "tillgänglighet", "tilgængelighed",
 	"tilgjengelighet", "saatavuus", "наличие", "наявність", "διαθεσιμότητα", "online", "sorry", "unfortunately", "leider",
 	"désolé", "helaas", "temporal*", "midlertidig*", "laos", "laost", "toode", "currently", "momentan*", "note", "notice",
@@ -78,7 +78,7 @@ var wholeSubjects = []string{"status", "availab*", "disponibilit*", "disponibili
 	"*庫存*", "*库存*", "*在庫*", "*재고*", "זמינות", "מלאי", "התוצר", "التوفر"}
 
 // theseWords make the product of otherThings: "this gift set", "in store and online".
-var theseWords = []string{"this", "dieser", "diese", "dieses", "ce", "cet", "cette", "questo", "questa", "este", "esta",
+var theseWords = []string{"this", "dieser", "diese", "ce", "cet", "cette", "questo", "questa", "este", "esta",
 	"deze", "dit", "online"}
 
 // formName is a form of a product by itself: a letter or figures of a size, an amount with its unit.
