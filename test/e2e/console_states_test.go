@@ -137,6 +137,7 @@ func TestConsoleOfATenant(t *testing.T) {
 		v.open(p, "/"+page)
 		v.shown(p, p.Locator("main h1"), page)
 		v.until(p, "nothing is refused", "() => !document.querySelector('main [aria-busy], main .problem')")
+		v.until(p, "nor led to", `() => !document.querySelector('main a[href^="/ui/listings"]')`)
 	}
 	v.press(p, "Sign out")
 	enter(admin)

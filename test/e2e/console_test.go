@@ -140,5 +140,6 @@ func TestLoginOfTheConsole(t *testing.T) {
 	v.sees(p, "bea")
 	stays()
 	v.until(p, "the dialog is gone, and bea may only read", `() => !document.querySelector('dialog[open]') &&
-		[...document.querySelectorAll('main .head button')].every((b) => b.disabled && b.title === 'needs the role operate')`)
+		[...document.querySelectorAll('main .head button')].every((b) => b.disabled && b.title === 'needs the role operate') &&
+		!document.querySelector('#rail a:is([href$="/tenants"], [href$="/activity"], [href$="/keys"])')`)
 }

@@ -20,6 +20,11 @@ export class Problem extends Error {
     return [...located, /^(\w+): /.exec(this.detail)?.[1]].filter((name) => name !== undefined)
   }
 
+  /** isUnknownFilter reports whether all that it names are parameters of an address that the call does not have. */
+  isUnknownFilter() {
+    return this.fields.length > 0 && this.fields.every((f) => f.message === 'unknown query parameter')
+  }
+
   static of(caught: unknown): Problem {
     if (caught instanceof Problem) return caught
     const text = caught instanceof Error ? caught.message : String(caught)

@@ -323,11 +323,11 @@ export function useCaller() {
   return caller ? JSON.stringify([caller.name, caller.tenant ?? '']) : ''
 }
 
+/** covers reports whether a role has what another may do. Without one, authentication is off: all may be done. */
+export const covers = (mine: Role | undefined, role: Role) => !mine || roles.indexOf(mine) >= roles.indexOf(role)
+
 /** useMay reports whether the caller has a role, or one above it. The API decides; this only explains beforehand. */
-export function useMay(role: Role) {
-  const mine = useSession().data?.caller?.role
-  return !mine || roles.indexOf(mine) >= roles.indexOf(role)
-}
+export const useMay = (role: Role) => covers(useSession().data?.caller?.role, role)
 
 export const signOut = () => answer(api.DELETE('/session'))
 

@@ -1,4 +1,4 @@
-import { changeSavedSearch, useDo, useSavedSearch, useSavedSearches } from '../api/queries'
+import { changeSavedSearch, useDo, useSavedSearch, useSavedSearches, useSession } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Do } from '../ui/Do'
@@ -18,6 +18,7 @@ export function SavedSearches() {
   const [filters, change] = useFilters()
   const tenant = useTenant()
   const ofOne = useOfOne()
+  const own = useSession().data?.caller?.tenant // whose key is refused listings
   const searches = useSavedSearches(tenant, ofOne)
   const set = useDo(changeSavedSearch, 'saved-searches')
   const listed = searches.data?.pages.flatMap((p) => p.items).find((s) => s.id === filters.search)
@@ -30,9 +31,11 @@ export function SavedSearches() {
         title={t.title}
         actions={
           <>
-            <ToPage className="btn" to="/listings" search={{ tenant: tenant || undefined }}>
-              {t.chooseFilters}
-            </ToPage>
+            {!own && (
+              <ToPage className="btn" to="/listings" search={{ tenant: tenant || undefined }}>
+                {t.chooseFilters}
+              </ToPage>
+            )}
             <Tenants its={['search', 'state']} />
           </>
         }

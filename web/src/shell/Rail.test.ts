@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { reachable } from './Rail'
 
-test('a key of a tenant is led to no page that it is refused', () => {
+test('a key is led to no page that it is refused', () => {
   const groups = [
     { places: [{ to: '/', name: 'Today' }] },
     {
@@ -12,8 +12,20 @@ test('a key of a tenant is led to no page that it is refused', () => {
         { to: '/searches', name: 'Saved searches', tenants: true },
       ],
     },
+    {
+      head: 'Operations',
+      places: [
+        { to: '/tenants', name: 'Tenants', role: 'operate' as const },
+        { to: '/keys', name: 'Keys', role: 'admin' as const },
+      ],
+    },
   ]
+  const of = (caller: Parameters<typeof reachable>[1]) =>
+    reachable(groups, caller).flatMap((g) => g.places.map((p) => p.to))
   expect(reachable(groups, undefined)).toEqual(groups)
-  expect(reachable(groups, 'acme').flatMap((g) => g.places.map((p) => p.to))).toEqual(['/searches'])
-  expect(reachable(groups, 'acme')[0]!.head).toBe('Listings')
+  expect(of({ role: 'admin', tenant: 'acme' })).toEqual(['/searches'])
+  expect(reachable(groups, { role: 'read', tenant: 'acme' })[0]!.head).toBe('Listings')
+  expect(of({ role: 'read' })).toEqual(['/', '/listings', '/searches'])
+  expect(of({ role: 'operate' })).toEqual(['/', '/listings', '/searches', '/tenants'])
+  expect(of({ role: 'admin' })).toEqual(['/', '/listings', '/searches', '/tenants', '/keys'])
 })

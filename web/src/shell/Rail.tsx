@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client'
-import { useReport, useSession } from '../api/queries'
+import { covers, useReport, useSession, type Role } from '../api/queries'
 import { count, named, place } from '../say/format'
 import { useSay } from '../say/Say'
 import { Glyph } from '../ui/Glyph'
@@ -13,6 +13,7 @@ export interface Place {
   count?: number
   hot?: boolean
   tenants?: boolean // keys of a tenant may read it
+  role?: Role // that may read it; absent = read
 }
 
 interface Group {
@@ -20,11 +21,14 @@ interface Group {
   places: Place[]
 }
 
-/** reachable are the pages that a caller may read: a key of a tenant is refused all but those of the tenant. */
-export const reachable = (groups: Group[], tenant: string | undefined) =>
-  tenant
-    ? groups.map((g) => ({ ...g, places: g.places.filter((p) => p.tenants) })).filter((g) => g.places.length > 0)
-    : groups
+/** reachable are the pages that a caller may read by its role; a key of a tenant is refused all but those of the tenant. */
+export const reachable = (groups: Group[], caller: { tenant?: string; role?: Role } | undefined) =>
+  groups
+    .map((g) => ({
+      ...g,
+      places: g.places.filter((p) => (!caller?.tenant || p.tenants) && covers(caller?.role, p.role ?? 'read')),
+    }))
+    .filter((g) => g.places.length > 0)
 
 const countsOf = (r: Schemas['Report']) => ({
   dead: r.dead_letters.reduce((sum, d) => sum + d.open, 0),
@@ -38,7 +42,7 @@ const servicesOf = (r: Schemas['Report']) => r.services
 export function usePlaces(): Group[] {
   const { say } = useSay()
   const { dead, bad, running } = useReport(countsOf).data ?? {}
-  const own = useSession().data?.caller?.tenant
+  const caller = useSession().data?.caller
   const n = say.nav
   const groups: Group[] = [
     { places: [{ to: '/', name: n.today, key: 't' }] },
@@ -69,7 +73,7 @@ export function usePlaces(): Group[] {
         { to: '/campaigns', name: n.campaigns, tenants: true },
         { to: '/messages', name: n.messages, tenants: true },
         { to: '/contacts', name: n.contacts, tenants: true },
-        { to: '/tenants', name: n.tenants },
+        { to: '/tenants', name: n.tenants, role: 'operate' },
       ],
     },
     {
@@ -77,12 +81,12 @@ export function usePlaces(): Group[] {
       places: [
         { to: '/queues', name: n.queues, key: 'q' },
         { to: '/dead-letters', name: n.deadLetters, key: 'x', count: dead, hot: true },
-        { to: '/activity', name: n.activity },
-        { to: '/keys', name: n.keys },
+        { to: '/activity', name: n.activity, role: 'admin' },
+        { to: '/keys', name: n.keys, role: 'admin' },
       ],
     },
   ]
-  return reachable(groups, own)
+  return reachable(groups, caller)
 }
 
 /** Rail leads to every page. On a telephone it is a menu above the page, which a link in it closes. */

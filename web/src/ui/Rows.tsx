@@ -2,6 +2,7 @@ import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useRef, useState, type ReactNode } from 'react'
 
+import { Problem } from '../api/problem'
 import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { useFilters } from './Filter'
@@ -171,10 +172,14 @@ export function Rows<T>(p: {
   )
 }
 
-/** NoRows stands for the rows of a list that has none, or none yet. An empty page that leads to others is not the end. */
+/**
+ * NoRows stands for the rows of a list that has none, or none yet. An empty page that leads to others is not the end. Filters
+ * that the list does not know are named by its FilterBar, which can remove them.
+ */
 export function NoRows<T>({ pages, empty }: { pages: Pages<T>; empty: ReactNode }) {
   const { say } = useSay()
   const why = whyNot(pages)
+  if (why && Problem.of(why).isUnknownFilter()) return null
   if (why) return <Trouble error={why} again={againOf(pages)} />
   if (pages.isPending) return <Reading />
   return pages.hasNextPage ? <Empty>{say.readingMore}</Empty> : empty

@@ -40,6 +40,18 @@ test('how long the API asks to wait is said while the query waits', () => {
   expect(list({ error: wait, failureReason: wait, isPending: false })).toContain('Try again</button>')
 })
 
+test('a filter that a list does not know is left to the bar that can remove it', () => {
+  const refused = (...messages: string[]) =>
+    new Problem(
+      422,
+      'Unprocessable Entity',
+      'validation failed',
+      messages.map((message) => ({ message, location: 'query.flavour' })),
+    )
+  expect(list({ error: refused('unknown query parameter'), isPending: false })).toBe('')
+  expect(list({ error: refused('unknown query parameter', 'expected integer'), isPending: false })).toContain('flavour')
+})
+
 test('a failure that is tried again at once is not shown', () => {
   expect(page({ failureReason: new Problem(503, 'Service Unavailable', '') })).toContain('Reading')
 })
