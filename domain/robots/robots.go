@@ -10,12 +10,12 @@ package robots
 import (
 	"bytes"
 	"cmp"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -70,7 +70,6 @@ var keys = map[string]string{
 
 // Parse reads a robots.txt. Whatever it holds, there are rules: a line that is not understood says nothing.
 func Parse(body []byte) Rules {
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	if len(body) > MaxSize {
 		body = body[:MaxSize]
 		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
@@ -108,9 +107,9 @@ func Parse(body []byte) Rules {
 			}
 		case "crawl-delay":
 			naming = false
-			if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 && !math.IsInf(s, 0) && last >= 0 {
+			if s := seconds(value); s > 0 && last >= 0 {
 				g := &r.groups[last]
-				g.delay = max(g.delay, time.Duration(min(s, maxDelay.Seconds())*float64(time.Second)))
+				g.delay = max(g.delay, time.Duration(s*float64(time.Second)))
 			}
 		}
 	}
@@ -132,7 +131,22 @@ func field(line []byte) (key, value string) {
 		}
 		k, v = words[0], words[1]
 	}
-	return keys[strings.ToLower(strings.TrimSpace(k))], strings.TrimSpace(v)
+	return keys[strings.ToLower(trim(k))], trim(v)
+}
+
+// trim cuts off what is not seen, such as the byte order mark of a file that was put behind another one.
+func trim(s string) string {
+	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) })
+}
+
+// seconds reads a Crawl-delay, "1.5", "1,5" or "10 s", up to maxDelay; 0 = it is none.
+func seconds(value string) float64 {
+	number := strings.TrimRight(strings.Replace(strings.ToLower(value), ",", ".", 1), " abcdefghijklmnopqrstuvwxyz.;")
+	s, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0
+	}
+	return min(max(s, 0), maxDelay.Seconds())
 }
 
 // before orders rules: the longest first, an Allow among equally long ones.
@@ -243,10 +257,11 @@ func compile(allow bool, path string) rule {
 	return r
 }
 
-// normalize makes two spellings of a path one: "é" and "%c3%a9" are "%C3%A9", "%62" is "b", "*" and "$" are "%2A" and
-// "%24". What else is reserved keeps its form: an encoded "/" is not a "/".
+// normalize makes two spellings of a path one: "é" and "%c3%a9" are "%C3%A9", "%62" is "b", "{" and ":" are "%7B" and
+// "%3A". The characters that part an address keep their form: an encoded "/" is not a "/".
 func normalize(path string) string {
-	if !strings.ContainsFunc(path, func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("*$%", c) }) {
+	same := func(c rune) bool { return c > ' ' && c < 0x7f && c != '%' && !strings.ContainsRune(escapes, c) }
+	if strings.TrimLeftFunc(path, same) == "" {
 		return path
 	}
 	var b strings.Builder
@@ -263,7 +278,7 @@ func normalize(path string) string {
 				continue
 			}
 		}
-		if c <= ' ' || c >= 0x7f || c == '*' || c == '$' {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(escapes, c) >= 0 {
 			b.WriteString(escaped(c))
 			continue
 		}
@@ -271,6 +286,10 @@ func normalize(path string) string {
 	}
 	return b.String()
 }
+
+// escapes are the characters of ASCII that are compared in their escaped form: those that the URL standard escapes in a
+// path or in a query, and by the RFC those that are reserved, but for the ones that part an address: "/?#&=+;".
+const escapes = "\"<>\\^`{|}" + "!$'()*,:@[]"
 
 func unreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0

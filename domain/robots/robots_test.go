@@ -71,6 +71,12 @@ func TestAllowed(t *testing.T) {
 		{"encoded without need", everybody + "Disallow: /foo/bar/%62%61%7A\n", "bot", "/foo/bar/baz", false},
 		{"encoded without need, there", everybody + "Disallow: /foo/bar/baz\n", "bot", "/foo/bar/%62%61%7a", false},
 		{"an encoded slash is no slash", everybody + "Disallow: /a/b\n", "bot", "/a%2Fb", true},
+		{"braces", everybody + "Disallow: /*{{\n", "bot", "/x/%7B%7Burl}}", false},
+		{"what browsers escape in a path", everybody + "Disallow: /\"<a>^`|\n", "bot", "/%22%3Ca%3E%5E%60|/b", false},
+		{"an apostrophe, escaped in a query", everybody + "Disallow: /*?q='\n", "bot", "/x?q=%27a", false},
+		{"colons, escaped by a script", everybody + "Disallow: /*?q=:relevance\n", "bot", "/c?q=%3Arelevance%3Abrand", false},
+		{"brackets, not escaped by a script", everybody + "Disallow: /*?f%5B0%5D=\n", "bot", "/c?f[0]=red", false},
+		{"an encoded ampersand is none", everybody + "Disallow: /*&b\n", "bot", "/x?a=1%26b", true},
 		{"half an encoding", everybody + "Disallow: /100%\n", "bot", "/100%", false},
 		{"no encoding", everybody + "Disallow: /%zz\n", "bot", "/%zz", false},
 
@@ -92,6 +98,8 @@ func TestAllowed(t *testing.T) {
 
 		// 2.3, 2.5: the file
 		{"byte order mark", "\ufeff" + everybody + "Disallow: /x\n", "bot", "/x", false},
+		{"a byte order mark between two files", "User-agent: a\nDisallow: /\n\ufeffUser-agent: *\nDisallow: /x\n", "bot", "/x", false},
+		{"spaces that are not seen", "User-agent:\u00a0*\nDisallow: /x\u200b\n\u200bDisallow: /y\n", "bot", "/x", false},
 		{"line ends of Windows", "User-agent: *\r\nDisallow: /x\r\n", "bot", "/x", false},
 		{"line ends of old", "User-agent: *\rDisallow: /x", "bot", "/x", false},
 		{"no last line end", everybody + "Disallow: /x", "bot", "/x", false},
@@ -151,6 +159,9 @@ func TestCrawlDelay(t *testing.T) {
 		{"User-agent: *\nCrawl-delay: 10\nUser-agent: bot\nCrawl-delay: 2\n", 2 * time.Second},
 		{"User-agent: *\nCrawl-delay: 10\nUser-agent: bot\nDisallow:\n", 0},
 		{"User-agent: bot\nCrawl-delay: 2\nUser-agent: bot\nCrawl-delay: 3\n", 3 * time.Second},
+		{"User-agent: *\nCrawl-delay: 1,5\n", 1500 * time.Millisecond},
+		{"User-agent: *\nCrawl-delay: 10 Seconds\n", 10 * time.Second},
+		{"User-agent: *\nCrawl-delay: 2s;\n", 2 * time.Second},
 		{"User-agent: *\nCrawl-delay: soon\n", 0},
 		{"User-agent: *\nCrawl-delay: -1\n", 0},
 		{"User-agent: *\nCrawl-delay: NaN\n", 0},
