@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	apicrawl "github.com/mtlrent/conveyor/api/crawl"
 	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/fetch"
@@ -102,11 +100,11 @@ const crawlRequestMost = 2*time.Minute + time.Second
 // politely makes requests in their host's turn, as those of shards are made.
 func politely(visits *limit.Visits, client *fetch.Client) func(context.Context, web.Request) (web.Exchange, error) {
 	return func(ctx context.Context, r web.Request) (web.Exchange, error) {
-		u, err := url.Parse(r.URL)
+		at, err := web.Canonical(r.URL)
 		if err != nil {
-			return web.Exchange{}, fault.Newf(fault.Invalid, "not an address")
+			return web.Exchange{}, err
 		}
-		leave, err := visits.Enter(ctx, web.HostPort(u), 0)
+		leave, err := visits.Enter(ctx, at.Host, 0)
 		if err != nil {
 			return web.Exchange{}, err
 		}
