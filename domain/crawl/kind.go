@@ -21,6 +21,10 @@ func Kind(contentType string, raw, body []byte) (html, xml bool) {
 		xhtml := isXHTML(body)
 		return xhtml, xhtml
 	case "":
+		if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("<?xml")) {
+			xhtml := isXHTML(body)
+			return xhtml, xhtml
+		}
 		return beginsLikePage(body), false
 	}
 	return false, false

@@ -23,6 +23,8 @@ func TestKind(t *testing.T) {
 		{"application/xml", "<html>", false, false},
 		{"", "\ufeff\n <!DOCTYPE html><title>x", true, false},
 		{"", "<HTML>", true, false},
+		{"", " \n" + xhtml, true, true},
+		{"", `<?xml version="1.0"?><rss>`, false, false},
 		{"", "%PDF-1.7", false, false},
 		{"", " \n<DIV>x", true, false},
 		{"", "<a href=/x>x", true, false},

@@ -20,7 +20,7 @@ func (r *reader) open() {
 		r.foreign = 0
 	}
 	t.markup = r.o.XML || r.foreign > 0
-	t.closed = t.closed && t.markup
+	t.closed = t.closed && (t.markup || t.element == svg)
 	switch t.element {
 	case heading:
 		r.head(true)

@@ -52,6 +52,8 @@ func TestReadLinks(t *testing.T) {
 			[]string{"1", "2", "3", "4", "5", "6", "7", "8"}},
 		{"svg", `<svg><a href=1><title/><style/><script/><a href=2></svg><svg><style><a href=no></style></svg><a href=3><svg><p><style><a
 			href=no></style><a href=4>`, page.ReadOptions{}, []string{"1", "2", "3", "4"}},
+		{"svg that closes itself", `<svg/><script>"<!--"</script><a href=1><svg class=x /><base href=/b/><a href=2>`, page.ReadOptions{},
+			[]string{"1", "2"}},
 		{"the end within a tag", `<a href=1><a href=2`, page.ReadOptions{}, []string{"1"}},
 		{"the end within a value", `<a href=1><a href="2>`, page.ReadOptions{}, []string{"1"}},
 		{"as many as asked for", `<a href=1><a href=2><a href=1><a href=3>`, page.ReadOptions{MaxLinks: 2}, []string{"1", "2"}},
