@@ -449,7 +449,8 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 	}
 }
 
-// onward is the link of a Refresh header, which a browser follows whatever the answer is: nil where there is none.
+// onward is the link of a Refresh header, which a browser follows whatever the type of the page is: nil where there is
+// none.
 func (s *shard) onward(at, header string) []crawl.Link {
 	if href, ok := page.Refresh(header); ok {
 		return s.links(at, "", page.Reading{Links: []page.Link{{Href: href}}})
