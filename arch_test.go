@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 const module = "github.com/mtlrent/conveyor/"
@@ -79,9 +81,7 @@ func TestImports(t *testing.T) {
 		check(t, path)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if seen < 50 {
 		t.Fatalf("only %d files were looked at", seen)
 	}

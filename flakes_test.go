@@ -5,6 +5,9 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A test that passed at its second try only stands in test/flakes.tsv. For two weeks, and twice, that is a note; then it is
@@ -13,9 +16,7 @@ func TestFlakesAreCured(t *testing.T) {
 	t.Parallel()
 
 	f, err := os.Open("test/flakes.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	r := csv.NewReader(f)
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes = '\t', 5, true // test, date, commit, cause, cured by
@@ -27,9 +28,7 @@ func TestFlakesAreCured(t *testing.T) {
 	for _, row := range rows[1:] {
 		name, date, cured := row[0], row[1], row[4]
 		seen, err := time.Parse(time.DateOnly, date)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoError(t, err, name)
 		if cured != "" {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
@@ -18,9 +19,7 @@ func TestOnlyYesIsYes(t *testing.T) {
 		"y\n": true, "YES\r\n": true, "yes": true, "\n": false, "": false, "n\n": false, "yesterday\n": false,
 	} {
 		var out bytes.Buffer
-		if got := confirmed(t.Context(), strings.NewReader(answer), &out, "Replay 3?"); got != want {
-			t.Errorf("confirmed(%q) = %v; want %v", answer, got, want)
-		}
+		assert.Equal(t, want, confirmed(t.Context(), strings.NewReader(answer), &out, "Replay 3?"), answer)
 		asked := "Replay 3? [y/N] "
 		if answer == "" { // a cron job: it will never answer
 			asked += "\nstandard input has no answer: --yes goes without one\n"

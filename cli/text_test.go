@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -48,13 +49,9 @@ func TestPrintJSON(t *testing.T) {
 	t.Parallel()
 	const name = "a <b> \u009b31m\u202e\x1b é"
 	var b strings.Builder
-	if err := PrintJSON(&b, map[string]string{"name": name}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, PrintJSON(&b, map[string]string{"name": name}))
 	want := "{\n  \"name\": \"a <b> \\u009b31m\\u202e\\u001b é\"\n}\n"
-	if b.String() != want {
-		t.Errorf("PrintJSON wrote %q, want %q", b.String(), want)
-	}
+	assert.Equal(t, want, b.String())
 	var out map[string]string
 	if err := json.Unmarshal([]byte(b.String()), &out); err != nil || out["name"] != name {
 		t.Errorf("it reads as %q, %v", out["name"], err)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
@@ -164,9 +165,7 @@ func TestReplayAllAtOnce(t *testing.T) {
 	for range 4 {
 		work.Go(func() {
 			got, err := s.ReplayAll(t.Context(), db.LetterFilter{Queue: []string{"scraped.kijiji"}}, n, "Ginette", dbtest.After(2))
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			mu.Lock()
 			defer mu.Unlock()
 			total += got.Sent

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
@@ -92,9 +93,7 @@ func TestLeaseIsDisjoint(t *testing.T) {
 		work.Go(func() {
 			for range 2 {
 				got, err := o.Lease(t.Context(), uuid.New(), "", 50, 250, leaseBytes, time.Minute)
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				mu.Lock()
 				all = append(all, ids(got)...)
 				mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/draft"
@@ -149,9 +150,7 @@ func enumsOf(t *testing.T) map[string][]string {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "../api/testdata/openapi.golden.yaml")), &document); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "../api/testdata/openapi.golden.yaml")), &document))
 	enums := map[string][]string{}
 	for schema, s := range document.Components.Schemas {
 		for member, p := range s.Properties {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/internal/sharedtest"
 	"github.com/mtlrent/conveyor/web"
 )
@@ -27,9 +29,7 @@ func TestSizes(t *testing.T) {
 	t.Parallel()
 
 	h, err := web.Handler(web.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sent := func(path string) []byte {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("Accept-Encoding", "gzip")
@@ -43,9 +43,7 @@ func TestSizes(t *testing.T) {
 		first = append(first, m[1])
 	}
 	assets, err := os.ReadDir("dist/assets")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	js, css := 0, 0
 	for _, a := range assets {
 		size := len(sent("/ui/assets/" + a.Name()))

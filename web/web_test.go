@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/web"
 )
 
@@ -22,9 +25,7 @@ func get(t *testing.T, o web.Options, path string, header ...string) *http.Respo
 	t.Helper()
 
 	h, err := web.Handler(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -38,9 +39,7 @@ func body(t *testing.T, r io.Reader) string {
 	t.Helper()
 
 	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 
@@ -79,9 +78,7 @@ func TestPathsWithoutAFile(t *testing.T) {
 		if r.StatusCode != status || status == 200 && body(t, r.Body) != page {
 			t.Errorf("%s: %d, want %d", path, r.StatusCode, status)
 		}
-		if !strings.Contains(r.Header.Get("Content-Security-Policy"), "require-trusted-types-for 'script'") {
-			t.Errorf("%s: no policy", path)
-		}
+		assert.Contains(t, r.Header.Get("Content-Security-Policy"), "require-trusted-types-for 'script'", path)
 		if status == 200 && r.Header.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s: Cache-Control %q", path, r.Header.Get("Cache-Control"))
 		}
@@ -94,9 +91,7 @@ func TestCompressionAndTags(t *testing.T) {
 	plain := get(t, web.Options{}, "/ui/")
 	packed := get(t, web.Options{}, "/ui/", "Accept-Encoding", "br, gzip;q=0.8")
 	z, err := gzip.NewReader(packed.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if body(t, z) != body(t, plain.Body) || plain.Header.Get("Content-Encoding") != "" {
 		t.Error("the two forms differ")
 	}
@@ -118,9 +113,7 @@ func TestMapTiles(t *testing.T) {
 	t.Parallel()
 
 	r := get(t, web.Options{Tiles: "https://tiles.example.org/{z}/{x}/{y}.png"}, "/ui/")
-	if p := r.Header.Get("Content-Security-Policy"); !strings.Contains(p, "img-src 'self' blob: https://tiles.example.org;") {
-		t.Errorf("the policy is %s", p)
-	}
+	assert.Contains(t, r.Header.Get("Content-Security-Policy"), "img-src 'self' blob: https://tiles.example.org;")
 	for _, wrong := range []string{"/tiles/{z}", "https://{s}.example.org/{z}", "javascript:alert(1)", "https://a;script-src/x"} {
 		if _, err := web.Handler(web.Options{Tiles: wrong}); err == nil {
 			t.Errorf("%q is taken for an address of tiles", wrong)
@@ -142,9 +135,7 @@ func TestThePolicyIsOnEveryPath(t *testing.T) {
 	}
 	for _, path := range paths {
 		for _, tag := range []string{"", page.Header.Get("ETag")} {
-			if p := get(t, web.Options{}, path, "If-None-Match", tag).Header.Get("Content-Security-Policy"); p != want {
-				t.Errorf("%s: the policy is %q", path, p)
-			}
+			assert.Equal(t, want, get(t, web.Options{}, path, "If-None-Match", tag).Header.Get("Content-Security-Policy"), path)
 		}
 	}
 }
@@ -167,9 +158,7 @@ func TestDistIsFresh(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	slices.Sort(names)
 	all := sha256.New()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
 
@@ -199,9 +200,7 @@ func TestSendMessagesWhileTemporalHangs(t *testing.T) {
 	for range 5 {
 		wg.Go(func() {
 			r := d.Ask(t, "POST", "/messages?tenant=acme", messageBody(sender))
-			if r.Status != 202 {
-				t.Errorf("%d: %s", r.Status, r.Body)
-			}
+			assert.EqualValues(t, 202, r.Status, r.Body)
 		})
 	}
 	wg.Wait()

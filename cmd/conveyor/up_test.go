@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/devstack"
@@ -26,9 +27,7 @@ func TestExitCodes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := run(tt.args); got != tt.want {
-				t.Errorf("run(%q) = %d; want %d", tt.args, got, tt.want)
-			}
+			assert.Equal(t, tt.want, run(tt.args), tt.args)
 		})
 	}
 }
@@ -42,9 +41,7 @@ func TestWithoutUser(t *testing.T) {
 		"http://127.0.0.1:8233":                           "http://127.0.0.1:8233",
 		"http://a:b@c:%zz/":                               "?",
 	} {
-		if got := withoutUser(address); got != want {
-			t.Errorf("withoutUser(%q) = %q; want %q", address, got, want)
-		}
+		assert.Equal(t, want, withoutUser(address), address)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db/dbtest"
@@ -104,9 +105,7 @@ func TestArchiveStaleInBatches(t *testing.T) {
 			for at != (listing.Cursor{}) && err == nil {
 				at, _, err = s.ArchiveStale(t.Context(), dbtest.After(60), at, tenOfAll, dbtest.After(100))
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 		})
 	}
 	both.Wait()

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
@@ -38,9 +40,7 @@ func rowsOf(t *testing.T, p contact.Plan, text []byte) (rows []contact.Row, chun
 		chunks = append(chunks, c)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, c := range chunks {
 		if i > 0 && c.Offset != chunks[i-1].Offset+chunks[i-1].Length || c.Rows == 0 || c.Offset+c.Length > int64(len(text)) {
 			t.Fatalf("chunks %+v of %d bytes", chunks, len(text))
@@ -55,9 +55,7 @@ func rowsOf(t *testing.T, p contact.Plan, text []byte) (rows []contact.Row, chun
 	if n := len(chunks); n > 0 && chunks[n-1].Offset+chunks[n-1].Length != int64(len(text)) {
 		t.Fatalf("chunks %+v of %d bytes", chunks, len(text))
 	}
-	if end.Row-1 != int64(len(rows)) {
-		t.Fatalf("%d rows, the end says %d", len(rows), end.Row-1)
-	}
+	require.Equal(t, int64(len(rows)), end.Row-1, len(rows))
 	return rows, chunks
 }
 
@@ -141,9 +139,7 @@ func FuzzWellFormed(f *testing.F) {
 			p.Mapping[i].Field = contact.FieldIgnored
 		}
 		rows, _ := rowsOf(t, p, out.Bytes())
-		if len(rows) != 2 {
-			t.Fatalf("%d rows of %q", len(rows), out.String())
-		}
+		require.Len(t, rows, 2, out.String())
 		for i, r := range rows {
 			for j, cell := range r.Record {
 				if got, want := cell, storableOf(want[i][j]); got != want {
@@ -185,13 +181,9 @@ func FuzzSniff(f *testing.F) {
 func storedPlan(t testing.TB, plan contact.Plan) {
 	t.Helper()
 	data, err := json.Marshal(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var back contact.Plan
-	if err := json.Unmarshal(data, &back); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &back))
 	if was, is := fmt.Sprint(plan), fmt.Sprint(back); was != is || strings.Contains(is, "\x00") {
 		t.Errorf("the plan %q is stored as %q", was, is)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/mtlrent/conveyor/domain/contract"
 )
@@ -19,29 +20,21 @@ func TestEscaped(t *testing.T) {
 		"https://shop.example?q=5%":               "https://shop.example?q=5%",
 		"https://shop.example/#":                  "https://shop.example/#",
 	} {
-		if got := contract.Escaped(in); got != want {
-			t.Errorf("Escaped(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, contract.Escaped(in), in)
 		if _, err := url.Parse(want); err != nil {
 			t.Error(err)
 		}
 		m := contract.CrawlRequested{EventID: uuid.NewString(), Data: contract.CrawlRequest{URL: in}}
-		if err := m.Check(); err != nil {
-			t.Errorf("Check of a request for %q = %v", in, err)
-		}
+		assert.NoError(t, m.Check(), in)
 	}
 	for in, want := range map[string]string{
 		"/a/100%.jpg": "/a/100%25.jpg", "100%?q=5%#5%": "100%25?q=5%#5%25", "//cdn.example/100%": "//cdn.example/100%25",
 		"https://a%b/100%": "https://a%b/100%25", "/x?to=https://b.example/100%": "/x?to=https://b.example/100%",
 		"?q=%": "?q=%", "%41//%": "%41//%25", "": "", "//": "//",
 	} {
-		if got := contract.EscapedLink(in); got != want {
-			t.Errorf("EscapedLink(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, contract.EscapedLink(in), in)
 	}
 	for _, in := range []string{"", "100%", "http://%zz/", "http://a%b"} {
-		if got := contract.Escaped(in); got != in {
-			t.Errorf("Escaped(%q) = %q; want it as it is", in, got)
-		}
+		assert.Equal(t, in, contract.Escaped(in))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -49,9 +51,7 @@ func TestClassifyError(t *testing.T) {
 	retried := map[fault.Class]bool{fault.Transient: true, fault.Throttled: true, fault.Limited: true}
 	for _, class := range fault.Classes {
 		err := fmt.Errorf("fetch: %w", fault.Newf(class, "x"))
-		if got := crawl.ClassifyError(err); got != retried[class] {
-			t.Errorf("%s is retried: %t", class, got)
-		}
+		assert.Equal(t, retried[class], crawl.ClassifyError(err), class)
 	}
 	if crawl.ClassifyError(nil) || !crawl.ClassifyError(errors.New("unclassified")) {
 		t.Error("no error is retried, or one without a class is not")
@@ -75,9 +75,7 @@ func TestBackoff(t *testing.T) {
 			t.Errorf("Backoff(%d, %s) = %s; want %s", tt.tries, tt.after, got, tt.want)
 		}
 	}
-	if got := crawl.Backoff(1, 0, crawl.RetryPolicy{Base: time.Minute, Max: time.Second}); got != time.Second {
-		t.Errorf("a base above the most: %s", got)
-	}
+	assert.Equal(t, time.Second, crawl.Backoff(1, 0, crawl.RetryPolicy{Base: time.Minute, Max: time.Second}))
 }
 
 func TestJudge(t *testing.T) {
@@ -87,9 +85,7 @@ func TestJudge(t *testing.T) {
 		if status == 403 || status == 429 || status >= 500 {
 			want = crawl.Refused(time.Minute)
 		}
-		if got := crawl.Judge(status, time.Minute, nil); got != want {
-			t.Errorf("Judge(%d) = %+v; want %+v", status, got, want)
-		}
+		assert.Equal(t, want, crawl.Judge(status, time.Minute, nil), status)
 	}
 	throttled := &fault.Error{Class: fault.Throttled, After: time.Hour, Err: errors.New("x")}
 	for _, tt := range []struct {
@@ -103,8 +99,6 @@ func TestJudge(t *testing.T) {
 		{fault.Newf(fault.Limited, "our own"), crawl.Unasked},
 		{fmt.Errorf("fetch: %w", context.Canceled), crawl.Unasked},
 	} {
-		if got := crawl.Judge(200, time.Minute, tt.err); got != tt.want {
-			t.Errorf("Judge(%v) = %+v; want %+v", tt.err, got, tt.want)
-		}
+		assert.Equal(t, tt.want, crawl.Judge(200, time.Minute, tt.err), tt.err)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -73,9 +76,7 @@ func TestScope(t *testing.T) {
 func address(t *testing.T, s string) web.Address {
 	t.Helper()
 	a, err := web.Canonical(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -88,8 +89,6 @@ func TestIsDocument(t *testing.T) {
 		"/download?file=a.pdf": false, "/.pdf": true, "/a.": false, "/example.com": false, "/a.averyverylongextension": false,
 		"/x.do": false, "/feed.xml": false, "/a.pdf;jsessionid=0A": true, "/a.html;v=1.pdf": false, "/a;v=1/b.pdf": true, "/Doe;Ann.pdf": true,
 	} {
-		if got := crawl.IsDocument(path); got != want {
-			t.Errorf("IsDocument(%q) = %t; want %t", path, got, want)
-		}
+		assert.Equal(t, want, crawl.IsDocument(path), path)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
@@ -18,9 +20,7 @@ func samples(t testing.TB) []drafttest.Sample {
 	t.Helper()
 	dir := sharedtest.Dir(t, "extraction from real pages")
 	out, err := drafttest.Samples(os.DirFS(filepath.Join(dir, "data", "products")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
@@ -60,9 +60,7 @@ func TestBenchmarkText(t *testing.T) {
 func TestConfidence(t *testing.T) {
 	t.Parallel()
 	readings, err := drafttest.Readings(samples(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	changed := false
 	tally := drafttest.Tally(readings)
 	for g, n := range tally {

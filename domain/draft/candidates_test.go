@@ -7,6 +7,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
@@ -46,9 +49,7 @@ func TestCandidates(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(tt.page), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var got []string
 			for _, c := range d.Candidates() {
 				got = append(got, fmt.Sprint(c.Field, " ", c.Value, " ", c.Source, " ", c.Why))
@@ -68,9 +69,7 @@ func TestCandidates(t *testing.T) {
 func candidatesOf(t *testing.T, field, page string) (list []string) {
 	t.Helper()
 	d, err := draft.Extract([]byte(page), shop)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range d.Candidates() {
 		if c.Field == field {
 			list = append(list, fmt.Sprint(c.Value, " ", c.Source, " ", c.Why))
@@ -91,9 +90,7 @@ func TestPriceIsNoCandidate(t *testing.T) {
 	if err != nil || d.Price == nil || d.Price.Value != "19.99" {
 		t.Fatalf("the price is %v, %v", d.Price, err)
 	}
-	if got := candidatesOf(t, "price", page); !slices.Equal(got, []string{"9.99 EUR page of_another"}) {
-		t.Errorf("candidates: %q", got)
-	}
+	assert.Equal(t, []string{"9.99 EUR page of_another"}, candidatesOf(t, "price", page))
 }
 
 // What is likeliest is kept where there is no room for all: the price of a page of no product, and what labels say of a
@@ -112,9 +109,7 @@ func TestLikelierCandidatesFirst(t *testing.T) {
 	}
 	const key = `<script type="application/ld+json">{"@type":"Product","name":"Lamp of brass","mpn":"700"}</script>`
 	got = candidatesOf(t, "mpn", key+`<h1>Lamp of brass</h1><p>MPN: LB-2000</p><p>MPN: LB-3000</p>`+cart)
-	if !slices.Equal(got, []string{"LB-3000 page weaker", "700 json-ld shops_own"}) {
-		t.Errorf("of two numbers and a key: %q", got)
-	}
+	assert.Equal(t, []string{"LB-3000 page weaker", "700 json-ld shops_own"}, got)
 	got = candidatesOf(t, "mpn", key+`<h1>Lamp of brass</h1>`+numbers.String()+cart)
 	if len(got) != 8 || slices.ContainsFunc(got, func(c string) bool { return !strings.HasSuffix(c, " page weaker") }) {
 		t.Errorf("of many numbers: %q", got)
@@ -133,9 +128,7 @@ func TestCandidatesAreFew(t *testing.T) {
 			n, strings.Repeat("é", 300), n, n, n+1)
 	}
 	d, err := draft.Extract([]byte(page.String()), shop)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	of, seen := map[string]int{}, map[string]bool{}
 	for _, c := range d.Candidates() {
 		of[c.Field]++

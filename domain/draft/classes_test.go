@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
@@ -79,9 +82,7 @@ func TestAmountsBeside(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(classPage(tt.html)), "https://shop.example/lamp")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			to := ""
 			if d.PriceTo != nil {
 				to = d.PriceTo.Value
@@ -129,9 +130,7 @@ func TestNumbersOfShops(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(tt.html+`<p>$49.90</p>`+cart), "https://shop.example"+tt.address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			sku, _ := drafttest.Value(d, "sku")
 			if mpn, _ := drafttest.Value(d, "mpn"); sku != tt.sku || mpn != tt.mpn {
 				t.Errorf("sku %q, mpn %q; want %q, %q", sku, mpn, tt.sku, tt.mpn)
@@ -212,9 +211,7 @@ func TestBrands(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(tt.html+`<p>$49.90</p>`+cart), "https://www.acme.example/lamp")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got, _ := drafttest.Value(d, "brand"); got != tt.brand {
 				t.Errorf("brand = %q; want %q", got, tt.brand)
 			}
@@ -304,12 +301,8 @@ func TestButtonsThatBuy(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(`<h1>Lampa</h1><p>Opis</p><button>`+text+`</button>`), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d.IsProduct() != want {
-				t.Errorf("IsProduct = %t; want %t", d.IsProduct(), want)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, want, d.IsProduct())
 		})
 	}
 }
@@ -320,9 +313,7 @@ func TestBrandIsNotTheName(t *testing.T) {
 	const name = `<h1 class="productNameContainer"><span class="productBrand">Brass lamp 40</span></h1>`
 	for head, want := range map[string]string{"": "", `<meta property="product:brand" content="Lumen">`: "Lumen"} {
 		d, err := draft.Extract([]byte(head+name+`<p>$49.90</p>`+cart), "https://www.acme.example/lamp")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, _ := drafttest.Value(d, "brand"); got != want {
 			t.Errorf("brand = %q; want %q", got, want)
 		}
@@ -345,9 +336,7 @@ func TestBrandInTitle(t *testing.T) {
 		`<h1><a href="/lamp?maker=8">Lumen</a> Brass lamp</h1>`:             "Lumen",
 	} {
 		d, err := draft.Extract([]byte(html+`<p>$49.90</p>`+cart), "https://www.acme.example/lamp")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, _ := drafttest.Value(d, "brand"); got != want {
 			t.Errorf("%s: brand = %q; want %q", html, got, want)
 		}

@@ -3,6 +3,9 @@ package draft_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
@@ -30,12 +33,8 @@ func TestCurrencyOfScripts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(`<h1>Lamp</h1>`+tt.html+cart), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := templateValue(d, "currency"); got != tt.want {
-				t.Errorf("currency = %q; want %q", got, tt.want)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, templateValue(d, "currency"))
 		})
 	}
 }

@@ -3,6 +3,9 @@ package draft_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
@@ -28,9 +31,7 @@ func (w want) check(t *testing.T, d draft.Draft) {
 		} else if want == "" {
 			return
 		}
-		if got != want {
-			t.Errorf("%s = %q, want %q", field, got, want)
-		}
+		assert.Equal(t, want, got, field)
 	}
 	for _, f := range []struct{ field, want string }{{"price", w.price}, {"availability", w.stock}, {"sku", w.sku},
 		{"brand", w.brand}, {"gtin", w.gtin}, {"mpn", w.mpn}} {
@@ -239,9 +240,7 @@ func TestExtract(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(tt.html), tt.address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			tt.want.check(t, d)
 		})
 	}
@@ -280,14 +279,10 @@ func TestLoneOffer(t *testing.T) {
 		<meta itemprop="priceCurrency" content="EUR"><link itemprop="availability" href="https://schema.org/OutOfStock"></div>`
 	for page, want := range map[string]string{`<h1>Lamp</h1>` + offer: "45 OutOfStock", `<h1>Lamp</h1>` + offer + offer: " "} {
 		d, err := draft.Extract([]byte(page), shop)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		price, _ := drafttest.Value(d, "price")
 		stock, _ := drafttest.Value(d, "availability")
-		if got := price + " " + stock; got != want {
-			t.Errorf("%s: %q; want %q", page, got, want)
-		}
+		assert.Equal(t, want, price+" "+stock, page)
 	}
 }
 
@@ -306,9 +301,7 @@ func TestSalePrice(t *testing.T) {
 		meta("price", "21.00") + meta("sale_price", "0.00"):  "21.00",
 	} {
 		d, err := draft.Extract([]byte(head+shown+cart), shop)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, _ := drafttest.Value(d, "price"); got != want {
 			t.Errorf("%s: price = %q; want %q", head, got, want)
 		}

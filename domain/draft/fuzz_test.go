@@ -1,7 +1,6 @@
 package draft_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,6 +9,9 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -34,14 +36,10 @@ func FuzzExtract(f *testing.F) {
 			return
 		}
 		out, err := json.Marshal([]any{d, d.Candidates()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if again, _ := draft.Extract(page, address); true {
 			twice, _ := json.Marshal([]any{again, again.Candidates()})
-			if !bytes.Equal(out, twice) {
-				t.Errorf("two drafts of one page:\n%s\n%s", out, twice)
-			}
+			assert.Equal(t, twice, out)
 		}
 		if d.Price != nil && strings.Trim(d.Price.Value, "0123456789.") != "" {
 			t.Errorf("the price %q is not decimal", d.Price.Value)
@@ -132,9 +130,7 @@ func TestExtractHostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var err error
 			took := servicetest.CPU(func() { _, err = draft.Extract([]byte(page), shop) })
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			if took > limit {
 				t.Errorf("took %v", took)
 			} else {

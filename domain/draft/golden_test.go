@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -29,33 +32,21 @@ func TestGolden(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			page, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			d, err := draft.Extract(page, address.FindString(string(page)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var b bytes.Buffer
 			enc := json.NewEncoder(&b)
 			enc.SetEscapeHTML(false)
 			enc.SetIndent("", "  ")
-			if err := enc.Encode(d); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, enc.Encode(d))
 			golden := strings.TrimSuffix(name, ".html") + ".json"
 			if *update {
-				if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(b.Bytes(), want) {
-				t.Errorf("the draft is\n%s\nwant (-update writes it)\n%s", b.Bytes(), want)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, string(want), b.String(), "-update writes it")
 		})
 	}
 }

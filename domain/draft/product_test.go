@@ -3,6 +3,9 @@ package draft_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
@@ -62,12 +65,8 @@ func TestIsProduct(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(tt.html), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d.IsProduct() != tt.want {
-				t.Errorf("IsProduct = %v, want %v", d.IsProduct(), tt.want)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, d.IsProduct())
 			if !tt.want && (d.Price != nil || d.Currency != nil || d.Availability != nil || d.Variants != nil) {
 				t.Errorf("no product, but %+v", d)
 			}
@@ -85,8 +84,6 @@ func TestChallenge(t *testing.T) {
 		`<h1>Page not found</h1>`:                              false,
 		`<h1>Lamp</h1><p>$9.90</p><button>Buy it now</button>`: false,
 	} {
-		if got := draft.Challenge([]byte(page)); got != want {
-			t.Errorf("Challenge(%q) = %v, want %v", page, got, want)
-		}
+		assert.Equal(t, want, draft.Challenge([]byte(page)), page)
 	}
 }

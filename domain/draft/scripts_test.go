@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
@@ -30,9 +32,7 @@ func TestBrandOfScripts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(tt.html+`<p>$49.90</p>`+cart), "https://www.acme.example/lamp")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got, _ := drafttest.Value(d, "brand"); got != tt.want {
 				t.Errorf("brand = %q; want %q", got, tt.want)
 			}

@@ -3,6 +3,8 @@ package draft_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
@@ -67,9 +69,7 @@ func TestPriceMarkup(t *testing.T) {
 			page := `<title>A lamp of brass</title><header>Cart 0</header><h1>A lamp of brass</h1>` + tt.html +
 				`<form><button>Add to cart</button></form><footer>Orders over $35 ship free</footer>`
 			d, err := draft.Extract([]byte(page), "https://shop.example."+tt.host+"/lamp")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got, _ := drafttest.Value(d, "price"); got != tt.price {
 				t.Errorf("price = %q, want %q", got, tt.price)
 			}

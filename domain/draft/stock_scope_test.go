@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
@@ -15,9 +17,7 @@ import (
 func TestSoldOutOfWhat(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("testdata/soldout.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	right, all := map[string]int{}, map[string]int{}
 	for row := range strings.Lines(string(table)) {
 		fields := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
@@ -53,9 +53,7 @@ func TestSoldOutAmongMany(t *testing.T) {
 		{"beside its like without end", strings.Repeat(line, 200), 0, 31},
 	} {
 		with, looked, err := draft.OtherChoice("<ul>"+tt.page+"</ul>", "c")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if with != tt.with || looked > tt.looked {
 			t.Errorf("%s: %d have another choice beside them, after %d looks; want %d, %d", tt.name, with, looked,
 				tt.with, tt.looked)
@@ -178,9 +176,7 @@ func TestSoldOutBeside(t *testing.T) {
 func wantAvailability(t *testing.T, page string, want draft.Availability) {
 	t.Helper()
 	d, err := draft.Extract([]byte(page), shop)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != want {
 		t.Errorf("%s: availability = %q; want %q", page, got, want)
 	}

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
@@ -22,23 +25,17 @@ func TestTemplates(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".html"), func(t *testing.T) {
 			t.Parallel()
 			page, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			first, _, _ := strings.Cut(string(page), "\n")
 			values := strings.Split(strings.TrimSuffix(strings.TrimPrefix(first, "<!-- "), " -->"), " | ")
 			d, err := draft.Extract(page, values[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, v := range values[1:] {
 				field, want, _ := strings.Cut(v, ": ")
 				if want == "-" {
 					want = ""
 				}
-				if got := templateValue(d, field); got != want {
-					t.Errorf("%s = %q; want %q", field, got, want)
-				}
+				assert.Equal(t, want, templateValue(d, field), field)
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
@@ -26,9 +28,7 @@ func TestNamesAreNoLabels(t *testing.T) {
 				`<div><h1 style="display:inline">` + name + `</h1> <b>$49.90</b></div>` + cart + `<p>Widget Pad $9.90</p>`,
 			} {
 				d, err := draft.Extract([]byte(page), shop)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				want{price: "49.90"}.check(t, d)
 			}
 		})
@@ -62,9 +62,7 @@ func TestCues(t *testing.T) {
 		t.Run(tt.html, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1>`+tt.html), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want{price: tt.price}.check(t, d)
 		})
 	}
@@ -91,9 +89,7 @@ func TestStockNegated(t *testing.T) {
 			t.Run(line, func(t *testing.T) {
 				t.Parallel()
 				d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div><p>`+line+`</p>`), shop)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				want{stock: string(wanted)}.check(t, d)
 			})
 		}
@@ -104,9 +100,7 @@ func TestStockNegated(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div>`+cart+`<p>`+line+`</p>`), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want{stock: "InStock"}.check(t, d)
 		})
 	}
@@ -127,18 +121,12 @@ func TestPrintable(t *testing.T) {
 			`</p><p>SKU: A1` + evil + `</p><p>MPN: B2` + evil + `</p><select name=color><option value=1>` + evil + `</select>` + cart,
 	} {
 		d, err := draft.Extract([]byte(page), shop)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
-		if err := enc.Encode([]any{d, d.Candidates()}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, enc.Encode([]any{d, d.Candidates()}))
 		var loose any
-		if err := json.Unmarshal([]byte(b.String()), &loose); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(b.String()), &loose))
 		text := fmt.Sprint(loose)
 		if i := strings.IndexFunc(text, func(r rune) bool {
 			return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)

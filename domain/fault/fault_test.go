@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -22,9 +23,7 @@ func classes(t *testing.T) (all []fault.Class) {
 	t.Helper()
 
 	file, err := parser.ParseFile(token.NewFileSet(), "fault.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || fmt.Sprint(spec.Type) != "Class" {
@@ -35,9 +34,7 @@ func classes(t *testing.T) (all []fault.Class) {
 			t.Fatalf("%s is not a literal", spec.Names[0])
 		}
 		name, err := strconv.Unquote(literal.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, fault.Class(name))
 		return true
 	})
@@ -61,16 +58,12 @@ func TestRetry(t *testing.T) {
 		fault.Conflict:  {1, 0, 0, true},
 	}
 	all := classes(t)
-	if len(all) != len(want) {
-		t.Errorf("there are %d classes %q, and %d rows here", len(all), all, len(want))
-	}
+	assert.Len(t, all, len(want), all)
 	for _, c := range all {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
 			attempts, first, most := c.Retry() // panics for a class without a row
-			if got := (row{attempts, first, most, c.Final()}); got != want[c] {
-				t.Errorf("%s: got %+v, want %+v", c, got, want[c])
-			}
+			assert.Equal(t, want[c], (row{attempts, first, most, c.Final()}), c)
 			if first > most {
 				t.Errorf("%s: the first wait %v is longer than the longest %v", c, first, most)
 			}
@@ -84,9 +77,7 @@ func TestRetryOfNoClass(t *testing.T) {
 		t.Error("success is final")
 	}
 	defer func() {
-		if got := fmt.Sprint(recover()); got != "fault: unknown class odd" {
-			t.Errorf("an unknown class: recovered %s", got)
-		}
+		assert.Equal(t, "fault: unknown class odd", fmt.Sprint(recover()))
 	}()
 	fault.Class("odd").Retry()
 }

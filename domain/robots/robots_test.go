@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/robots"
@@ -168,9 +169,7 @@ func TestCrawlDelay(t *testing.T) {
 		{"User-agent: *\nCrawl-delay: Inf\n", 0},
 		{"User-agent: *\nCrawl-delay: 1e300\n", time.Hour},
 	} {
-		if got := robots.Parse([]byte(tt.body)).CrawlDelay("bot/1.0"); got != tt.want {
-			t.Errorf("CrawlDelay of %q = %v; want %v", tt.body, got, tt.want)
-		}
+		assert.Equal(t, tt.want, robots.Parse([]byte(tt.body)).CrawlDelay("bot/1.0"), tt.body)
 	}
 }
 
@@ -210,9 +209,7 @@ func TestSitemaps(t *testing.T) {
 	t.Parallel()
 	r := robots.Parse([]byte("Sitemap: https://e.org/1.xml\nUser-agent: a\nSITEMAP : https://e.org/2.xml # x\n" +
 		"Disallow: /x\nsitemap:\nSite-map: /3.xml"))
-	if got := r.Sitemaps(); !slices.Equal(got, []string{"https://e.org/1.xml", "https://e.org/2.xml", "/3.xml"}) {
-		t.Errorf("Sitemaps = %q", got)
-	}
+	assert.Equal(t, []string{"https://e.org/1.xml", "https://e.org/2.xml", "/3.xml"}, r.Sitemaps())
 	if got := robots.Parse(bytes.Repeat([]byte("Sitemap: /x\n"), 10_000)).Sitemaps(); len(got) != 1000 {
 		t.Errorf("%d sitemaps are kept", len(got))
 	}
@@ -294,9 +291,7 @@ func TestSize(t *testing.T) {
 	if got, took := r.Size(), heap()-before; got < took*8/10 {
 		t.Errorf("agents: Size = %d of %d bytes", got, took)
 	}
-	if (robots.Rules{}).Size() != 0 {
-		t.Error("no rules take memory")
-	}
+	assert.EqualValues(t, 0, (robots.Rules{}).Size(), "no rules take memory")
 }
 
 func FuzzParse(f *testing.F) {
@@ -305,9 +300,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, agent, path string) {
 		r := robots.Parse(body)
 		got := r.Allowed(agent, path)
-		if again := robots.Parse(append(bytes.Clone(body), "\n# more"...)).Allowed(agent, path); again != got {
-			t.Errorf("a comment changes %t to %t", got, again)
-		}
+		assert.Equal(t, got, robots.Parse(append(bytes.Clone(body), "\n# more"...)).Allowed(agent, path))
 		if d := r.CrawlDelay(agent); d < 0 || d > time.Hour {
 			t.Errorf("CrawlDelay = %v", d)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -101,9 +103,7 @@ func TestAffordApart(t *testing.T) {
 		t.Fatalf("%q, positions of %q", p.Terms(), p.Positions())
 	}
 	p.Afford(map[string]search.Size{"gb": {Postings: 10, Positions: 1 << 20}})
-	if len(p.Positions()) != 2 {
-		t.Error("they are left out at once")
-	}
+	assert.Len(t, p.Positions(), 2, "they are left out at once")
 	p.Afford(map[string]search.Size{"gb": {Postings: 10, Positions: 1 << 30}})
 	if terms := p.Terms(); len(p.Positions()) > 0 || slices.Contains(terms, "gb") || !slices.Contains(terms, "16gb") {
 		t.Errorf("%q, positions of %q", terms, p.Positions())
@@ -175,8 +175,6 @@ func TestCode(t *testing.T) {
 		"9fceb02": true, "document.getel": true, "rtx4090": true, "ps5": false, "refriger": false, "13750": false,
 		"192.168.10": false, "": false,
 	} {
-		if got := search.Code(word); got != want {
-			t.Errorf("%q: %v", word, got)
-		}
+		assert.Equal(t, want, search.Code(word), word)
 	}
 }

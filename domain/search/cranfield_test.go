@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/cranfield"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
@@ -14,9 +16,7 @@ func TestCranfield(t *testing.T) {
 	t.Parallel()
 
 	c, err := cranfield.Read(filepath.Join(sharedtest.Dir(t, "the relevance of answers"), "data", "search", "cranfield"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(c.Documents) != 1400 || len(c.Questions) != 225 {
 		t.Fatalf("%d documents and %d questions", len(c.Documents), len(c.Questions))
 	}
@@ -47,8 +47,6 @@ func TestCranfield(t *testing.T) {
 func parse(t testing.TB, text string) search.Ask {
 	t.Helper()
 	a, err := search.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }

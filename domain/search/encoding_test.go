@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/search"
 )
@@ -52,9 +54,7 @@ func TestBuilderIsDeterministic(t *testing.T) {
 		return b.Segment()
 	}
 	first := build()
-	if !reflect.DeepEqual(first, build()) {
-		t.Error("the same documents give other bytes")
-	}
+	assert.Equal(t, build(), first, "the same documents give other bytes")
 	if !slices.IsSortedFunc(first.Terms, func(a, b search.TermPostings) int { return strings.Compare(a.Term, b.Term) }) {
 		t.Error("terms are not sorted")
 	}
@@ -70,9 +70,7 @@ func TestColumns(t *testing.T) {
 		b.Add(doc, randomPage(r, int64(1)<<40-int64(i)))
 	}
 	c, err := search.DecodeColumns(b.Segment().Columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, doc := range docs {
 		if ord, has := c.Ordinal(doc); !has || ord != i || c.Doc(ord) != doc || c.Page(ord) != int64(1)<<40-int64(i) {
 			t.Errorf("document %d is at %d (%v), page %d", doc, ord, has, c.Page(i))
@@ -176,9 +174,7 @@ func FuzzBroken(f *testing.F) {
 			r.Hits(nil, 10)
 		}
 		m, err := search.NewMerger(snapshot, []int64{1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out := func(search.TermPostings) error { return nil }
 		if m.Add(rows[0], out) == nil {
 			_ = m.Flush(out)

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -13,9 +16,7 @@ func TestDetect(t *testing.T) {
 	t.Parallel()
 
 	text, err := os.ReadFile("testdata/languages.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	samples := strings.Split(strings.TrimSpace(string(text)), "\n")
 	missed := 0
 	for _, sample := range samples {
@@ -39,9 +40,7 @@ func TestDetectTooLittle(t *testing.T) {
 
 	for _, s := range []string{"", "ok", "\x00\xff", "12 34 56 78 90 12", "zyx wvu tsr qpo nml kji", "東", "❤❤❤❤❤❤❤❤❤❤❤❤❤❤",
 		strings.Repeat("x", 100_000), "GET /a/b/c.html HTTP/1.1"} {
-		if got := search.Detect(s); got != "" {
-			t.Errorf("%.50q: %q", s, got)
-		}
+		assert.Empty(t, search.Detect(s), s)
 	}
 }
 
@@ -50,7 +49,5 @@ func TestDetectReadsTheBeginning(t *testing.T) {
 	t.Parallel()
 
 	s := strings.Repeat("the price of this house is not known to us ", 200) + strings.Repeat("le prix de cette maison ", 9999)
-	if got := search.Detect(s); got != "en" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "en", search.Detect(s))
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -106,12 +108,8 @@ func compareWithNew(t *testing.T, r *rand.Rand, x *index, pages map[int64]search
 		for i := range got {
 			got[i].Doc, want[i].Doc = 0, 0
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("%v: the order differs:\n%v\n%v", a, got, want)
-		}
-		if paged := all(one); !reflect.DeepEqual(paged, got) {
-			t.Fatalf("%v: pages of 7 have another order:\n%v\n%v", a, paged, got)
-		}
+		require.Equal(t, want, got, a)
+		require.Equal(t, got, all(one), a)
 	}
 }
 

@@ -3,11 +3,13 @@ package search_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
@@ -125,9 +127,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %v", c.text, err)
 			continue
 		}
-		if got := spell(a); got != c.want {
-			t.Errorf("%q\n got %s\nwant %s", c.text, got, c.want)
-		}
+		assert.Equal(t, c.want, spell(a), c.text)
 		again(t, a)
 	}
 }
@@ -141,13 +141,9 @@ func again(t *testing.T, a search.Ask) {
 		return
 	}
 	b, err := search.Parse(s)
-	if err != nil {
-		t.Fatalf("%q: %v", s, err)
-	}
+	require.NoError(t, err, s)
 	b.Cut = a.Cut
-	if !reflect.DeepEqual(a, b) {
-		t.Fatalf("%q\n is %+v\nnot %+v", s, b, a)
-	}
+	require.Equal(t, b, a, s)
 }
 
 func TestParseRefuses(t *testing.T) {
@@ -193,13 +189,9 @@ func TestReword(t *testing.T) {
 		{"lapotp bag", 0, "laptop", "laptop bag"},
 	} {
 		ask, err := search.Parse(c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ask.Reword(c.clause, c.word)
-		if got := ask.String(); got != c.want {
-			t.Errorf("%s: %s", c.text, got)
-		}
+		assert.Equal(t, c.want, ask.String(), c.text)
 	}
 }
 
@@ -285,9 +277,7 @@ func TestPartsCountOnce(t *testing.T) {
 	t.Parallel()
 
 	got := search.NewPlan(parse(t, "two-part part three-part"), search.Query{}).Conditions()
-	if len(got) != 3 {
-		t.Fatalf("%+v", got)
-	}
+	require.Len(t, got, 3, got)
 	for i, want := range [][]string{{"twopart"}, {"twopart", "threepart"}, {"threepart"}} {
 		for _, w := range want {
 			if !slices.ContainsFunc(got[i].Terms, func(t search.Term) bool { return t.Text == w && t.Exact }) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -46,9 +48,7 @@ func pronounce(n uint64) string {
 func cpu(b *testing.B) (report func()) {
 	spent := func() time.Duration {
 		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
 	start := spent()
@@ -118,9 +118,7 @@ func BenchmarkRank(b *testing.B) {
 			report := cpu(b)
 			for b.Loop() {
 				ranking, err := search.Rank(s, search.NewPlan(a, search.Query{}), rows)
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				ranking.Hits(nil, 10)
 			}
 			report()
@@ -129,9 +127,7 @@ func BenchmarkRank(b *testing.B) {
 	b.Run("facets", func(b *testing.B) {
 		a := parse(b, "epsilon")
 		ranking, err := search.Rank(x.snapshot(), search.NewPlan(a, search.Query{}), x.rows(search.NewPlan(a, search.Query{}).Terms()))
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		report := cpu(b)
 		for b.Loop() {
 			ranking.Facets()

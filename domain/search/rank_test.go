@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -231,9 +234,7 @@ func TestDuplicatesAndFacets(t *testing.T) {
 		Types:     []search.Count{{Value: "html", Pages: 3}},
 		Months:    []search.Count{{Value: "2026-10", Pages: 3}},
 	}
-	if got := *r.Facets(); !reflect.DeepEqual(got, want) {
-		t.Errorf("facets are\n%v, want\n%v", got, want)
-	}
+	assert.Equal(t, want, *r.Facets())
 }
 
 // TestCorrections finds what was typed otherwise, behind what was typed so.
@@ -243,9 +244,7 @@ func TestCorrections(t *testing.T) {
 	x := newIndex(t)
 	x.add(few()...)
 	p := search.NewPlan(parse(t, "raod diary"), search.Query{})
-	if words := p.Words(); !slices.Equal(words, []int{0, 1}) {
-		t.Fatalf("words %v", words)
-	}
+	require.Equal(t, []int{0, 1}, p.Words())
 	r, err := search.Rank(x.snapshot(), p, x.rows(p.Terms()))
 	if err != nil || r.Found(0) != 0 || r.Found(1) != 2 || r.Total != 1 {
 		t.Fatalf("found %d and %d, total %d, %v", r.Found(0), r.Found(1), r.Total, err)
@@ -304,9 +303,7 @@ func TestAffordLong(t *testing.T) {
 	if read > 3_000_000 || read < 2_000_000 {
 		t.Errorf("%d bytes are read of %d words", read, len(p.Words()))
 	}
-	if words := p.Words(); !slices.Equal(words, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
-		t.Errorf("words %v", words)
-	}
+	assert.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7}, p.Words())
 }
 
 // TestNearTogether asks for positions where one of the best answers has two words, and nowhere else.
@@ -329,9 +326,7 @@ func TestNearTogether(t *testing.T) {
 	for _, n := range r.Near() {
 		got[fmt.Sprint(n.Segment, strings.TrimPrefix(n.Term, "en:")[:1])] = true
 	}
-	if want := map[string]bool{"1z": true, "1r": true, "3r": true, "3g": true}; !reflect.DeepEqual(got, want) {
-		t.Errorf("positions of %v, want %v", got, want)
-	}
+	assert.Equal(t, map[string]bool{"1z": true, "1r": true, "3r": true, "3g": true}, got)
 }
 
 // TestRecount counts only what corrections have changed, and answers as if they had been there from the beginning.
@@ -347,21 +342,15 @@ func TestRecount(t *testing.T) {
 		t.Fatalf("found %d, %d, %d, %v", r.Found(0), r.Found(1), r.Found(2), err)
 	}
 	p.Also(0, "road")
-	if err := r.Recount(x.rows([]string{"road", "en:road", "fr:road"})); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Recount(x.rows([]string{"road", "en:road", "fr:road"})))
 	if r.Found(0) != 3 || r.Found(1) != 2 || r.Found(2) != 3 {
 		t.Errorf("found %d, %d, %d", r.Found(0), r.Found(1), r.Found(2))
 	}
-	if err := r.Answer(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Answer())
 	anew := search.NewPlan(parse(t, text), search.Query{})
 	anew.Also(0, "road")
 	want, err := search.Rank(x.snapshot(), anew, x.rows(anew.Terms()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !reflect.DeepEqual(all(r), all(want)) || r.Total == 0 {
 		t.Errorf("answers %v, want %v", all(r), all(want))
 	}

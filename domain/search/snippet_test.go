@@ -7,6 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -15,9 +18,7 @@ func asked(t testing.TB, text string) search.Ask {
 	t.Helper()
 
 	a, err := search.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -65,29 +66,21 @@ func TestMark(t *testing.T) {
 		{"site:a.com", "en", "a com", "a com"},
 		{"é", "fr", "", ""},
 	} {
-		if got := marked(c.text, search.Mark(c.text, asked(t, c.query), c.language)); got != c.want {
-			t.Errorf("%s\n got %s\nwant %s", c.query, got, c.want)
-		}
+		assert.Equal(t, c.want, marked(c.text, search.Mark(c.text, asked(t, c.query), c.language)), c.query)
 	}
 }
 
 func TestMarkBounds(t *testing.T) {
 	t.Parallel()
 
-	if n := len(search.Mark(strings.Repeat("a ", 1000), asked(t, "a"), "")); n != search.MaxMarks {
-		t.Errorf("%d ranges", n)
-	}
+	assert.Len(t, search.Mark(strings.Repeat("a ", 1000), asked(t, "a"), ""), search.MaxMarks)
 	far := strings.Repeat("x ", 1<<17) + "apple"
-	if n := len(search.Mark(far, asked(t, "apple"), "")); n != 0 {
-		t.Errorf("%d ranges past what is read", n)
-	}
+	assert.Empty(t, search.Mark(far, asked(t, "apple"), ""))
 	if n := len(search.MarkAll(far, asked(t, "x apple"), "", 1<<17+1)); n != 1<<17+1 {
 		t.Errorf("%d ranges of all", n)
 	}
 	const row = "a a a a b"
-	if got := marked(row, search.MarkAll(row, asked(t, `a "a a a a b"`), "", 1)); got != "["+row+"]" {
-		t.Errorf("the first of %s", got)
-	}
+	assert.Equal(t, "["+row+"]", marked(row, search.MarkAll(row, asked(t, `a "a a a a b"`), "", 1)))
 }
 
 // What a page makes the marks of a query cost is bounded: here each phrase is at each word. Nothing runs beside it.
@@ -133,9 +126,7 @@ func TestSnip(t *testing.T) {
 		{"empty", "pie", "", "", "", ""},
 	} {
 		s := search.Snip(c.title, c.description, c.text, asked(t, c.query), "en")
-		if got := marked(s.Text, s.Marks); got != c.want {
-			t.Errorf("%s\n got %s\nwant %s", c.name, got, c.want)
-		}
+		assert.Equal(t, c.want, marked(s.Text, s.Marks), c.name)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -46,9 +48,7 @@ func TestStemFamilies(t *testing.T) {
 	t.Parallel()
 
 	text, err := os.ReadFile("testdata/families.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pairs, meet, shared := map[string]int{}, map[string]int{}, map[string]int{}
 	owner := map[string]int{}
 	for n, family := range strings.Split(strings.TrimSpace(string(text)), "\n") {
@@ -104,9 +104,7 @@ func TestStop(t *testing.T) {
 
 func BenchmarkTokenizeStem(b *testing.B) {
 	text, err := os.ReadFile("../../docs/architecture.md") // English prose, with names of the code
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	s := string(text)
 	b.SetBytes(int64(len(s)))
 	b.ReportAllocs()

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -90,9 +92,7 @@ func TestTokenize(t *testing.T) {
 		{"한국어 \u1112\u1161\u11ab\u1100\u116e\u11a8", "한국 국어 한국"},
 		{"ภาษาไทย", "ภา าษ ษา าไ ไท ทย"},
 	} {
-		if got := words(c.text); got != c.want {
-			t.Errorf("%q\n got %s\nwant %s", c.text, got, c.want)
-		}
+		assert.Equal(t, c.want, words(c.text), c.text)
 	}
 }
 
@@ -116,9 +116,7 @@ func TestTokenizeStops(t *testing.T) {
 	for _, s := range []string{"a b c", "a-b c", "a.b.c", "東京都", "fooBar x", "½½"} {
 		n := 0
 		search.Tokenize(s, func(search.Token) bool { n++; return false })
-		if n != 1 {
-			t.Errorf("%q: %d calls", s, n)
-		}
+		assert.EqualValues(t, 1, n, s)
 	}
 }
 

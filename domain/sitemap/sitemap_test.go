@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/sitemap"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -161,9 +163,7 @@ func packed(t *testing.T, s string) string {
 	if _, err := z.Write([]byte(s)); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, z.Close())
 	return b.String()
 }
 

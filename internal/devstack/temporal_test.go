@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // halfMade is a schema of Temporal that was cut short while it was made: brought to the version up, said to be of at.
@@ -33,9 +35,7 @@ func TestHalfMadeSchemas(t *testing.T) {
 		t.Fatalf("no Temporal server: run `make test`, which builds it (%v)", err)
 	}
 	pg, err := pgconn.ParseConfig(s.temporalURL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	do := func(database, statement string) error {
 		return execute(t.Context(), s.SuperURL(database), "SET ROLE temporal; "+statement)
 	}
@@ -43,9 +43,7 @@ func TestHalfMadeSchemas(t *testing.T) {
 		t.Helper()
 		for name, of := range temporalDatabases {
 			for _, statement := range []string{"DROP DATABASE IF EXISTS " + name, "CREATE DATABASE " + name + " OWNER temporal"} {
-				if err := execute(t.Context(), s.SuperURL("postgres"), statement); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, execute(t.Context(), s.SuperURL("postgres"), statement))
 			}
 			err := s.sqlTool(t.Context(), pg, name, []string{"setup-schema", "-v", "0.0"})
 			if err == nil {
@@ -57,9 +55,7 @@ func TestHalfMadeSchemas(t *testing.T) {
 			if err == nil && left.at == "" {
 				err = do(name, "DELETE FROM schema_version")
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 	}
 	whole := func(name string) error {
@@ -68,9 +64,7 @@ func TestHalfMadeSchemas(t *testing.T) {
 	}
 	for _, left := range []halfMade{{"0.0", ""}, {"0.0", "0.0"}, {"1.0", "0.0"}, {"1.4", "1.3"}, {"1.8", "1.7"}} {
 		leave(left)
-		if err := s.temporalSchema(t.Context(), pg); err != nil {
-			t.Errorf("%v: %v", left, err)
-		}
+		assert.NoError(t, s.temporalSchema(t.Context(), pg), left)
 		for name := range temporalDatabases {
 			if err := whole(name); err != nil {
 				t.Errorf("%v: %s is not whole: %v", left, name, err)
@@ -79,29 +73,19 @@ func TestHalfMadeSchemas(t *testing.T) {
 	}
 
 	leave(halfMade{"1.4", "1.3"})
-	if err := do("temporal", inUse); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, do("temporal", inUse))
 	if err := s.temporalSchema(t.Context(), pg); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("a schema in use: %v; want the error of the tool", err)
 	}
-	if err := do("temporal", stillThere); err != nil {
-		t.Errorf("a schema in use was dropped: %v", err)
-	}
+	assert.NoError(t, do("temporal", stillThere))
 
 	bin := t.TempDir()
-	if err := execute(t.Context(), s.SuperURL("postgres"), "ALTER ROLE temporal CREATEDB"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(s.tools.temporalSQL, filepath.Join(bin, "temporal-sql-tool")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, execute(t.Context(), s.SuperURL("postgres"), "ALTER ROLE temporal CREATEDB"))
+	require.NoError(t, os.Symlink(s.tools.temporalSQL, filepath.Join(bin, "temporal-sql-tool")))
 	mark := func(statement string) {
 		t.Helper()
 		for name := range temporalDatabases {
-			if err := execute(t.Context(), s.SuperURL("postgres"), fmt.Sprintf(statement, name+"_first_start")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, execute(t.Context(), s.SuperURL("postgres"), fmt.Sprintf(statement, name+"_first_start")))
 		}
 	}
 	for _, left := range []halfMade{{"0.0", ""}, {"0.0", "0.0"}, {"1.0", "0.0"}, {"1.4", "1.3"}, {"1.8", "1.7"}} { // as Docker Compose does
@@ -113,9 +97,7 @@ func TestHalfMadeSchemas(t *testing.T) {
 			if out, err := s.schemaScript(t.Context(), bin, pg); err != nil {
 				t.Fatalf("%v: %v\n%s", left, err, out)
 			}
-			if err := do("temporal", next); err != nil {
-				t.Errorf("%v: %v", left, err)
-			}
+			assert.NoError(t, do("temporal", next), left)
 		}
 		for name := range temporalDatabases {
 			if err := whole(name); err != nil {
@@ -131,21 +113,15 @@ func TestHalfMadeSchemas(t *testing.T) {
 	if out, err := s.schemaScript(t.Context(), bin, pg); err != nil {
 		t.Fatalf("whole, with a mark: %v\n%s", err, out)
 	}
-	if err := do("temporal", stillThere); err != nil {
-		t.Errorf("whole, with a mark: %v", err)
-	}
+	assert.NoError(t, do("temporal", stillThere))
 	mark("CREATE DATABASE %s")
 	mark("DROP DATABASE %s")
 	leave(halfMade{"1.4", "1.3"})
-	if err := do("temporal", inUse); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, do("temporal", inUse))
 	if out, err := s.schemaScript(t.Context(), bin, pg); err == nil || !strings.Contains(string(out), "does not exist") {
 		t.Errorf("an upgrade that was cut short: %v; want the error of the tool\n%s", err, out)
 	}
-	if err := do("temporal", stillThere); err != nil {
-		t.Errorf("an upgrade that was cut short: %v", err)
-	}
+	assert.NoError(t, do("temporal", stillThere))
 }
 
 func (s *Stack) schemaScript(ctx context.Context, bin string, pg *pgconn.Config) ([]byte, error) {

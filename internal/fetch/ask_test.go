@@ -23,6 +23,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -50,9 +52,7 @@ func squeeze(t testing.TB, coding string, data []byte) []byte {
 	if _, err := w.Write(data); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return b.Bytes()
 }
 
@@ -79,9 +79,7 @@ func TestAskEncodings(t *testing.T) {
 	page := []byte(strings.Repeat("<p>Montréal 4½</p>", 3000))
 	srv, c, _ := site(t, func(w http.ResponseWriter, r *http.Request) {
 		coding := strings.TrimPrefix(r.URL.Path, "/")
-		if got := r.Header.Get("Accept-Encoding"); got != "gzip, br, zstd" {
-			t.Errorf("asked with Accept-Encoding %q", got)
-		}
+		assert.Equal(t, "gzip, br, zstd", r.Header.Get("Accept-Encoding"))
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("Content-Encoding", strings.TrimSuffix(coding, "-raw"))
 		switch coding {
@@ -154,9 +152,7 @@ func TestAskZstdFrames(t *testing.T) {
 	long := bytes.Repeat([]byte("x"), 1<<20)                    // of bytes that are said once
 	frame := squeeze(t, "zstd", page)
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	skipped := []byte("\x5a\x2a\x4d\x18\x05\x00\x00\x00<p>no")
 	body := slices.Concat(skipped, frame, z.EncodeAll(nil, nil), skipped, z.EncodeAll(long, nil), skipped, frame[:3])
 	srv, c, _ := site(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -373,9 +369,7 @@ func rude(t testing.TB, script func(conn net.Conn, path string)) (address string
 	t.Helper()
 	wrote = new(atomic.Int64)
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ln.Close() })
 	go func() {
 		for {

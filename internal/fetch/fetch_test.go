@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -100,9 +101,7 @@ func TestPhoto(t *testing.T) {
 		t.Run(tt.path, func(t *testing.T) {
 			t.Parallel()
 			img, err := c.Photo(t.Context(), " "+srv.URL+tt.path+" ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if img.ContentType != tt.mime || img.Ext != tt.ext || img.Width != tt.w || img.Height != tt.h ||
 				len(img.Data) == 0 {
 				t.Errorf("Photo = %s %s %d x %d; want %+v", img.ContentType, img.Ext, img.Width, img.Height, tt)
@@ -359,9 +358,7 @@ func TestPhotoCancelled(t *testing.T) {
 func TestPhotoBombs(t *testing.T) {
 	srv, site, c := world(t, fetch.Options{}) // not parallel: it measures memory
 	var small bytes.Buffer
-	if err := jpeg.Encode(&small, image.NewGray(image.Rect(0, 0, 4000, 4000)), nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, jpeg.Encode(&small, image.NewGray(image.Rect(0, 0, 4000, 4000)), nil))
 	scan := small.Bytes()[bytes.Index(small.Bytes(), []byte{0xff, 0xda}):]
 	scans := append([]byte(nil), small.Bytes()...)
 	for range 200 {
@@ -408,9 +405,7 @@ type names struct{ resolver *net.Resolver }
 func newNames(t *testing.T) names {
 	t.Helper()
 	conn, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	go func() {
 		buf := make([]byte, 1500)

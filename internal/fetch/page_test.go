@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -165,9 +167,7 @@ func TestLoadThatCannotBe(t *testing.T) {
 	srv, c := rentals(t, fetch.Options{Resolver: newNames(t).resolver})
 	srvQuick, quick := rentals(t, fetch.Options{Timeout: 100 * time.Millisecond})
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	closed := l.Addr().String()
 	_ = l.Close()
 	absent := fetch.New(fetch.Options{AllowPrivate: []string{closed}})
@@ -250,7 +250,5 @@ func TestLoadRedirectedForm(t *testing.T) {
 			t.Errorf("%d to %q: Load = %q, %v; want %q", tt.status, tt.to, p.Body, err, tt.want)
 		}
 	}
-	if n := len(recorder.Ended()); n != 9+6 {
-		t.Errorf("%d spans; want one for each of 15 requests", n)
-	}
+	assert.Len(t, recorder.Ended(), 9+6)
 }

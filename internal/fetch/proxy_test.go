@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -118,9 +119,7 @@ func TestThroughAProxy(t *testing.T) {
 	var asked atomic.Int32
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		if r.Header.Get("Proxy-Authorization") != "" {
-			t.Error("the site is told the proxy's credentials")
-		}
+		assert.Empty(t, r.Header.Get("Proxy-Authorization"), "the site is told the proxy's credentials")
 		if r.URL.Path == "/led" {
 			http.Redirect(w, r, "/page", http.StatusFound)
 			return

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/robots"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -100,9 +102,7 @@ func TestRules(t *testing.T) {
 					t.Errorf("Rules = %v (%s, %s), allowed %t", err, class, after, rules.Allowed("Conveyor", "/no"))
 				}
 			}
-			if n := asked.Load(); n != tt.asked {
-				t.Errorf("asked %d times; want %d", n, tt.asked)
-			}
+			assert.Equal(t, tt.asked, asked.Load())
 		})
 	}
 }
@@ -149,9 +149,7 @@ func TestRulesAreReadOnce(t *testing.T) {
 	<-entered
 	close(answer)
 	wg.Wait()
-	if n := asked.Load(); n != 2 {
-		t.Errorf("asked %d times; want 2", n)
-	}
+	assert.EqualValues(t, 2, asked.Load())
 }
 
 // Errors are asked about again sooner than rules; old rules stand in for those that cannot be read. Only the caller that
@@ -253,9 +251,7 @@ func TestRulesAreBounded(t *testing.T) {
 	large := answered(200, "User-agent: *\nDisallow: /no\n"+strings.Repeat("#", robots.MaxSize-100))
 	r := fetch.NewRobots(func(_ context.Context, r web.Request) (fetch.Exchange, error) {
 		asked.Add(1)
-		if r.Most != robots.MaxSize {
-			t.Errorf("asked for %d bytes", r.Most)
-		}
+		assert.EqualValues(t, robots.MaxSize, r.Most)
 		return large, nil
 	}, fetch.RobotsOptions{})
 	rules := func(i int) {
@@ -268,13 +264,9 @@ func TestRulesAreBounded(t *testing.T) {
 		rules(i)
 		rules(0)
 	}
-	if n := asked.Load(); n != 100 {
-		t.Errorf("asked %d times; want 100", n)
-	}
+	assert.EqualValues(t, 100, asked.Load())
 	rules(1)
-	if n := asked.Load(); n != 101 {
-		t.Errorf("all 100 are remembered")
-	}
+	assert.EqualValues(t, 101, asked.Load(), "all 100 are remembered")
 
 	large = answered(200, "User-agent: *\nDisallow: /"+strings.Repeat("*", robots.MaxSize-100)) // 8 MiB of them
 	asked.Store(0)
@@ -283,7 +275,5 @@ func TestRulesAreBounded(t *testing.T) {
 	}
 	rules(100 + 8)
 	rules(100 + 1)
-	if n := asked.Load(); n != 11 {
-		t.Errorf("asked %d times; want 11: of what takes much memory less is remembered", n)
-	}
+	assert.EqualValues(t, 11, asked.Load())
 }

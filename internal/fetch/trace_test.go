@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -19,9 +21,7 @@ func TestTraces(t *testing.T) {
 	srv, site, c := world(t, fetch.Options{Traces: provider})
 	site.Handle("/secret", "/secret", "checks the request", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{"Traceparent", "Tracestate", "Baggage"} {
-			if r.Header.Get(name) != "" {
-				t.Errorf("asked with %v", r.Header)
-			}
+			assert.Empty(t, r.Header.Get(name), r.Header)
 		}
 		_, _ = w.Write(demosite.Photo("secret", 1))
 	}))
@@ -34,9 +34,7 @@ func TestTraces(t *testing.T) {
 	}
 	parent.End()
 	ended := recorder.Ended()
-	if len(ended) != 3 {
-		t.Fatalf("%d spans; want 3", len(ended))
-	}
+	require.Len(t, ended, 3)
 	for i, want := range []map[string]string{
 		{"http.request.method": "GET", "server.address": "127.0.0.1", "http.response.status_code": "200"},
 		{"http.request.method": "GET", "server.address": "127.0.0.1", "http.response.status_code": "404",

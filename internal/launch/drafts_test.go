@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
@@ -39,9 +40,7 @@ func TestDraftsTakeTurns(t *testing.T) {
 		id := uuid.New()
 		events = append(events, id)
 		done.Go(func() {
-			if err := l.Draft(ctx, draft.Request{EventID: id, URL: url}); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, l.Draft(ctx, draft.Request{EventID: id, URL: url}))
 		})
 		require.Eventually(t, func() bool {
 			state, err := l.DraftState(ctx, id)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -125,9 +126,7 @@ func TestListingAtOnce(t *testing.T) {
 	for i := range 8 {
 		doors.Go(func() {
 			a := launch.Arrival{Stage: listing.StageNormalize, Revision: int64(i)}
-			if err := l.Listing(t.Context(), ref, a, "4½"); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, l.Listing(t.Context(), ref, a, "4½"))
 		})
 	}
 	doors.Wait()

@@ -300,9 +300,7 @@ func TestSplit(t *testing.T) {
 			assert.Equal(t, "POST /conveyor-pages-1.write/_bulk?refresh=wait_for&require_alias=true", r)
 		}
 	}
-	if bulks != 3 {
-		t.Errorf("%d requests", bulks)
-	}
+	assert.EqualValues(t, 3, bulks)
 	server.Fail(opensearchtest.Failure{Status: 413, Type: "content_too_large_exception", Path: "_bulk"})
 	require.NoError(t, e.Index(t.Context(), []search.Page{page(8, 1, "eight"), page(9, 1, "nine")}))
 	huge := page(10, 1, strings.Repeat("lorem ipsum ", 11_000))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/limit"
@@ -65,9 +66,7 @@ func dispatch(ctx context.Context, b *testing.B, name, url string, perSecond int
 			wg.Go(func() {
 				if p.Await(ctx) {
 					_, err := c.Send(context.WithoutCancel(ctx), sender, whatsapp.Message{ID: uuid.New(), To: "+15550101234", Body: hello})
-					if err != nil {
-						b.Error(err)
-					}
+					assert.NoError(b, err)
 				}
 			})
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
@@ -81,9 +82,7 @@ func TestSigned(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := whatsapp.Signed(tt.body, tt.header, tt.secrets); got != tt.want {
-				t.Errorf("Signed = %v", got)
-			}
+			assert.Equal(t, tt.want, whatsapp.Signed(tt.body, tt.header, tt.secrets))
 		})
 	}
 	// The value that openssl has: printf '{}' | openssl dgst -sha256 -hmac secret

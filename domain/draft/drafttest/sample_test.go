@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
@@ -19,9 +22,7 @@ func TestSamples(t *testing.T) {
 	if _, err := z.Write([]byte("<h1>Lamp</h1>")); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, z.Close())
 	folder := fstest.MapFS{
 		"ground-truth.json": {Data: []byte(`{"b": {"url": "https://b.example/", "price": ["9.90"]},
 			"a": {"url": "https://a.example/", "sku": ["1", "2"]}}`)},
@@ -61,9 +62,7 @@ func TestScore(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := drafttest.Score(tt.draft, tt.truth, "price"); got != tt.want {
-				t.Errorf("Score = %+v; want %+v", got, tt.want)
-			}
+			assert.Equal(t, tt.want, drafttest.Score(tt.draft, tt.truth, "price"))
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/page"
@@ -85,9 +87,7 @@ func TestParseAddress(t *testing.T) {
 		t.Run(tt.in, func(t *testing.T) {
 			t.Parallel()
 			got := prose.ParseAddress(tt.in)
-			if got.Text != tt.in {
-				t.Errorf("Text = %q", got.Text)
-			}
+			assert.Equal(t, tt.in, got.Text)
 			if !slices.Equal(got.Civic, tt.want.Civic) || got.Unit != tt.want.Unit || got.Street != tt.want.Street ||
 				got.City != tt.want.City || got.PostalCode != tt.want.PostalCode {
 				t.Errorf("ParseAddress(%q) = %+v; want %+v", tt.in, got, tt.want)

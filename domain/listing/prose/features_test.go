@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 )
@@ -97,9 +99,7 @@ func TestParseUtilities(t *testing.T) {
 		"poêle et frigo inclus":                                                  "",
 		"":                                                                       "",
 	} {
-		if got := included(prose.ParseUtilities(in)); got != want {
-			t.Errorf("ParseUtilities(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, included(prose.ParseUtilities(in)), in)
 	}
 }
 
@@ -161,9 +161,7 @@ func TestParsePets(t *testing.T) {
 		"dog park nearby":                                      {},
 		"":                                                     {},
 	} {
-		if got := prose.ParsePets(in); got != want {
-			t.Errorf("ParsePets(%q) = %+v; want %+v", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParsePets(in), in)
 	}
 }
 
@@ -203,9 +201,7 @@ func TestParseParking(t *testing.T) {
 			strings.HasPrefix(in, "garage") {
 			got.Spots = want.Spots
 		}
-		if got != want {
-			t.Errorf("ParseParking(%q) = %+v; want %+v", in, got, want)
-		}
+		assert.Equal(t, want, got, in)
 	}
 }
 
@@ -228,9 +224,7 @@ func TestParseFurnished(t *testing.T) {
 		"meublé si désiré":         "optional", "meublé en option": "optional", "Possibilité de semi-meublé": "optional",
 		"équipé": "", "vends mes meubles": "", "réparé avec meuble lavabo": "", "": "",
 	} {
-		if got := prose.ParseFurnished(in); got != want {
-			t.Errorf("ParseFurnished(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParseFurnished(in), in)
 	}
 }
 
@@ -254,9 +248,7 @@ func TestParseAvailable(t *testing.T) {
 		"available July 1st or sooner": "<=07-01",
 		"may be shown":                 "", "Disponible sur rendez-vous": "", "Visite libre": "", "4 1/2": "", "": "",
 	} {
-		if got := prose.ParseAvailable(in); got != want {
-			t.Errorf("ParseAvailable(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParseAvailable(in), in)
 	}
 }
 
@@ -291,18 +283,14 @@ func TestParseTerms(t *testing.T) {
 		"bail mensuel":   "month-to-month",
 		"bail de 6 mois": "6-month", "6 month lease": "6-month", "2 mois gratuits avec bail": "", "": "",
 	} {
-		if got := prose.ParseLease(in); got != want {
-			t.Errorf("ParseLease(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParseLease(in), in)
 	}
 	for in, want := range map[string]string{
 		"non-fumeur": "no", "Non fumeur": "no", "No smoking": "no", "smoke-free building": "no", "fumeur accepté": "yes",
 		"Interdit de fumer": "no",
 		"défense de fumer":  "no", "fumeurs à l'extérieur": "outdoors", "smoking allowed": "yes", "": "",
 	} {
-		if got := prose.ParseSmoking(in); got != want {
-			t.Errorf("ParseSmoking(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParseSmoking(in), in)
 	}
 }
 
@@ -321,9 +309,7 @@ func TestParsePropertyType(t *testing.T) {
 		"Duplex for sale": "duplex-triplex", "4 1/2": "", "": "",
 		"Cottage jumelé": "house", "row house": "townhouse", "Maison en rangée": "townhouse",
 	} {
-		if got := prose.ParsePropertyType(in); got != want {
-			t.Errorf("ParsePropertyType(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParsePropertyType(in), in)
 	}
 }
 
@@ -336,9 +322,7 @@ func TestParseFloor(t *testing.T) {
 		"RDC": "ground", "haut de duplex": "top",
 		"bas de duplex": "ground", "locker au sous-sol": "", "sur deux étages": "", "": "", "semi basement": "half-basement",
 	} {
-		if got := prose.ParseFloor(in); got != want {
-			t.Errorf("ParseFloor(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParseFloor(in), in)
 	}
 }
 
@@ -379,9 +363,7 @@ func TestParseHeadline(t *testing.T) {
 		"Grand 4 1/2 à louer":                                       {},
 		"":                                                          {},
 	} {
-		if got := prose.ParseHeadline(in); got != want {
-			t.Errorf("ParseHeadline(%q) = %+v; want %+v", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParseHeadline(in), in)
 	}
 }
 

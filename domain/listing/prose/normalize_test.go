@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
@@ -158,9 +161,7 @@ func TestNormalizeMends(t *testing.T) {
 			raw := listing.Raw{Title: "4 1/2", Price: listing.RawPrice{AmountCents: &cents}}
 			tt.change(&raw)
 			l, err := normalize(raw)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n := 0
 			for _, c := range codes(l.Warnings) {
 				if c == tt.want {
@@ -186,9 +187,7 @@ func TestNormalizeSources(t *testing.T) {
 			"stationnements inclus. 900 pi2",
 		Address: "74 Rue Saint-Joseph O, Québec, QC G1K 1W9",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for field, want := range map[string]listing.Source{
 		"rent_cents": {From: "title", Text: "850$"}, "rooms": {From: "title", Text: "4 1/2"}, "bedrooms": {From: "title",
 			Text: "4 1/2"},
@@ -197,9 +196,7 @@ func TestNormalizeSources(t *testing.T) {
 		"address": {From: "address", Text: "74 Rue Saint-Joseph O, Québec, QC G1K 1W9"},
 	} {
 		got := l.Sources[field]
-		if got != want {
-			t.Errorf("Sources[%s] = %+v; want %+v", field, got, want)
-		}
+		assert.Equal(t, want, got, field)
 	}
 	for field, s := range l.Sources {
 		if strings.Contains(s.Text, "555") || strings.Contains(s.Text, "@") || len([]rune(s.Text)) > 120 {
@@ -212,20 +209,12 @@ func TestListingJSON(t *testing.T) {
 	t.Parallel()
 	raw := sample()
 	l, err := normalize(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := json.Marshal(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var back listing.Listing
-	if err := json.Unmarshal(b, &back); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(l, back) {
-		t.Errorf("round trip:\n%+v\n%+v", l, back)
-	}
+	require.NoError(t, json.Unmarshal(b, &back))
+	assert.Equal(t, back, l)
 	raw.Title = ""
 	_, err = normalize(listing.Raw{})
 	var r, again *listing.Rejection
@@ -245,12 +234,8 @@ func TestNormalizeLeavesItsInputAlone(t *testing.T) {
 	t.Parallel()
 	raw := sample()
 	l, err := normalize(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	*l.Latitude = 0
 	l.ImageURLs[0] = ""
-	if !reflect.DeepEqual(raw, sample()) {
-		t.Error("the raw advert changed")
-	}
+	assert.Equal(t, sample(), raw, "the raw advert changed")
 }

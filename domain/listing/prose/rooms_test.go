@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 )
@@ -78,9 +80,7 @@ func TestParseRooms(t *testing.T) {
 func TestBedroomsOf(t *testing.T) {
 	t.Parallel()
 	for rooms, want := range map[float64]int{1: 0, 1.5: 0, 2.5: 0, 3.5: 1, 4.5: 2, 5.5: 3, 6.5: 4} {
-		if got := prose.BedroomsOf(rooms); got != want {
-			t.Errorf("BedroomsOf(%g) = %d; want %d", rooms, got, want)
-		}
+		assert.Equal(t, want, prose.BedroomsOf(rooms), rooms)
 	}
 }
 
@@ -141,9 +141,7 @@ func TestParseBathrooms(t *testing.T) {
 		"1 Salle(s) de Bain": 1, "2 bathrooms": 2, "two bathrooms": 2, "bain tourbillon": 0, "bath tub": 0, "": 0,
 		"99 salles de bain": 0, "salle de bain rénovée": 0, "1+1 bathrooms": 1.5, "3-piece bathroom": 0,
 	} {
-		if got := prose.ParseBathrooms(in); got != want {
-			t.Errorf("ParseBathrooms(%q) = %g; want %g", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParseBathrooms(in), in)
 	}
 }
 
@@ -159,9 +157,7 @@ func TestParseArea(t *testing.T) {
 		"1000 pieds2": 1000, "0": 0, "1 pi2": 0, "12 pieds x 12 pieds": 0, "850 $": 0, "2 pc": 0, "99999999 pi2": 0, "": 0,
 		"975 pi.2": 975, "1 400 p.c.": 1400,
 	} {
-		if got := prose.ParseArea(in); got != want {
-			t.Errorf("ParseArea(%q) = %d; want %d", in, got, want)
-		}
+		assert.Equal(t, want, prose.ParseArea(in), in)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // wholeShort are the shares of the strings of testdata/short.jsonl, in percent, that were read whole when the rules last
@@ -69,9 +71,7 @@ func TestEveryday(t *testing.T) {
 func readWritten(t *testing.T, file string, least map[string]float64) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	type score struct{ whole, strings int }
 	scores := map[string]*score{}
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
@@ -79,9 +79,7 @@ func readWritten(t *testing.T, file string, least map[string]float64) {
 			advertString
 			Class string
 		}
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &s))
 		wrong, _ := judge(s.advertString)
 		if len(wrong) > 0 && strings.HasPrefix(s.Half, "open") {
 			t.Logf("%s, %s %q: %s", s.Class, s.Part, strings.TrimSpace(s.Title+" "+s.Text), strings.Join(wrong, "; "))

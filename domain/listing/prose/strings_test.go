@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
@@ -83,15 +85,11 @@ func TestStrings(t *testing.T) {
 func readStrings(t *testing.T, folder string) (list []advertString) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "strings.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	adverts, files := readAdverts(t), map[string][]byte{}
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
 		var s advertString
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &s))
 		if s.ID != "" {
 			s.Title, s.Text = adverts[s.ID].Title, adverts[s.ID].Description
 		}
@@ -115,15 +113,11 @@ func readStrings(t *testing.T, folder string) (list []advertString) {
 func readAdverts(t *testing.T) map[string]listing.Raw {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "..", "test", "corpus", "quebec-2018.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	adverts := map[string]listing.Raw{}
 	for line := range bytes.Lines(data) {
 		var raw listing.Raw
-		if err := json.Unmarshal(line, &raw); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(line, &raw))
 		adverts[raw.PlatformID] = raw
 	}
 	return adverts

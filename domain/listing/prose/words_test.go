@@ -18,9 +18,7 @@ func TestLanguage(t *testing.T) {
 		"":                            "",
 		"GRAND LOGEMENT POUR JUILLET": "fr",
 	} {
-		if got := prose.Language(in); got != want {
-			t.Errorf("Language(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, prose.Language(in), in)
 	}
 }
 

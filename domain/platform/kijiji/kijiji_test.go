@@ -42,9 +42,7 @@ func TestAttributes(t *testing.T) {
 		t.Errorf("utilities = %+v: a box that is not ticked says nothing", u)
 	}
 	require.Equal(t, []string{"balcony", "washer_dryer", "wheelchair"}, l.Amenities)
-	if s := l.Sources["bedrooms"]; s != (listing.Source{From: "attribute", Name: "numberbedrooms", Text: "2.5"}) {
-		t.Errorf("source of bedrooms = %+v", s)
-	}
+	assert.Equal(t, (listing.Source{From: "attribute", Name: "numberbedrooms", Text: "2.5"}), l.Sources["bedrooms"])
 	require.Empty(t, l.Warnings)
 }
 
