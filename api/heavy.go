@@ -108,6 +108,7 @@ var heavyOperations = map[string]heavy{
 	"search-contacts": {lane: people, within: ContactsTimeout, rows: 1000},
 	"count-contacts":  {lane: people, within: ContactsTimeout},
 	"get-segment":     {lane: people, within: ContactsTimeout},
+	"list-opt-outs":   {lane: people, within: ContactsTimeout, rows: 200},
 
 	"preview-upload":     {lane: previews, within: PreviewTimeout, rows: PreviewRows},
 	"set-upload-options": {lane: previews, within: PreviewTimeout, rows: PreviewRows},

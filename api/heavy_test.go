@@ -155,6 +155,7 @@ func TestHeavyRequestsLeaveRoom(t *testing.T) {
 		func() int {
 			return status(t.Context(), http.MethodGet, d.Address+"/segments/"+segment.ID.String()+"?tenant=acme", "")
 		},
+		func() int { return status(t.Context(), http.MethodGet, d.Address+"/opt-outs?tenant=acme", "") },
 	}
 	const all, turns = 100, 3 // an export, and two searches
 	answers := make(chan int, all)
