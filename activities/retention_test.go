@@ -24,6 +24,14 @@ type attic struct {
 	did    []string
 	broken string // kind that fails
 	held   string // file that is not deleted
+	clock  time.Time
+}
+
+func (a *attic) Earlier(_ context.Context, at time.Time) (time.Time, error) {
+	if !a.clock.IsZero() && a.clock.Before(at) {
+		return a.clock, nil
+	}
+	return at, nil
 }
 
 func (a *attic) DeleteExpired(_ context.Context, kind string, before time.Time, cursor string, most int) (
@@ -181,6 +189,13 @@ func TestDeleteExpired(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"delete d"}, store.did)
 	require.True(t, got.Left)
+
+	// By a clock that is ahead nothing is old enough sooner.
+	store.did, store.broken, store.clock = nil, "", now
+	a.Keep, a.Now = limits(map[string]int{retention.Drafts: 20}), func() time.Time { return now.AddDate(3, 0, 0) }
+	_, err = expire(t, a, activities.RetentionBatch{})
+	require.NoError(t, err)
+	require.Equal(t, []string{`drafts before 2026-10-31 after ""`}, store.did)
 
 	// Without limits nothing is deleted.
 	store.did, a.Keep = nil, retention.Limits{}

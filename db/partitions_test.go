@@ -366,3 +366,17 @@ func TestPartitionPlans(t *testing.T) {
 	require.NotContains(t, once, "listing_events_default")
 	require.Contains(t, plan(texts["sqlSavedEvents"], []int64{1, 2, 3}, listing.ClaimFor), "listing_events_")
 }
+
+// A time of a machine whose clock is ahead counts as that of Postgres.
+func TestEarlier(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := db.NewRetention(pool)
+	past, err := s.Earlier(t.Context(), dbtest.Start)
+	require.NoError(t, err)
+	require.True(t, past.Equal(dbtest.Start))
+	now, err := s.Earlier(t.Context(), time.Now().AddDate(1, 0, 0))
+	require.NoError(t, err)
+	require.WithinDuration(t, dbtest.Query[time.Time](t, pool, "SELECT now()")[0], now, time.Minute)
+}

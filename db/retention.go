@@ -21,6 +21,14 @@ type Retention struct{ pool *pgxpool.Pool }
 // NewRetention returns the retention of what is kept in pool.
 func NewRetention(pool *pgxpool.Pool) *Retention { return &Retention{pool} }
 
+const sqlEarlier = `/* sqlEarlier */ SELECT least($1::timestamptz, now())`
+
+// Earlier is a time, or that of Postgres where it is earlier.
+func (s *Retention) Earlier(ctx context.Context, at time.Time) (earlier time.Time, err error) {
+	err = s.pool.QueryRow(ctx, sqlEarlier, at).Scan(&earlier)
+	return earlier, fault.Wrap(err, "read the time of Postgres")
+}
+
 // Each statement below looks at $3 rows after the cursor $2, deletes those of them that are older than $1, and returns
 // the next cursor, whether there may be more, and how many it deleted. So the cost of a step does not depend on how
 // many rows are kept. A row that is written meanwhile is looked at again under its lock.
