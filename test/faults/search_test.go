@@ -50,7 +50,8 @@ type sentPage struct {
 	body    string
 }
 
-func (p sentPage) word() string { return fmt.Sprintf("version%d", p.version) }
+// word is no beginning of another's: as such a search takes a code that no page has.
+func (p sentPage) word() string { return fmt.Sprintf("version%05d", p.version) }
 
 // pagesToSend are n messages: most of new pages, others newer or older versions, sent again, huge, or broken.
 func pagesToSend(n int, dice *rand.Rand) (list []sentPage) {
