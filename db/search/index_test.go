@@ -649,7 +649,7 @@ func TestSearchReadsOnALargeSegment(t *testing.T) {
 		BEGIN PERFORM pg_sleep(1); RETURN b; END $$`)
 	dbtest.Alter(t, l.pool, "ALTER TABLE search_segments RENAME TO large")
 	dbtest.Alter(t, l.pool, `CREATE VIEW search_segments AS
-		SELECT id, collection, level, docs, created_at, slow(columns) AS columns, kills, starts FROM large`)
+		SELECT id, collection, level, docs, created_at, slow(columns) AS columns, kills, starts, filter FROM large`)
 	x := dbsearch.NewSearchIndex(l.pool)
 	t.Cleanup(x.Close)
 	ask := func() (int64, error) {
