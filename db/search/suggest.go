@@ -124,7 +124,7 @@ const (
 )
 
 // misspelt adds to fixes words of the query that hardly any page has, with words that are spelt nearly so, or, where no
-// page has one, with those that begin so. Where there is one, hardly any page has all words.
+// page has one, with those that begin so or have it within. Where there is one, hardly any page has all words.
 func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking, fixes []fix) ([]fix, error) {
 	tried, most, words := 0, maxFixedWords, s.plan.Words()
 	if len(words) > maxFixedAll {
@@ -178,15 +178,35 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking, fixes
 	return fixes, nil
 }
 
-// begun adds to fixes the words that begin with that of a clause, which no page has.
+const sqlSearchWithin = `/* sqlSearchWithin */
+SELECT term FROM search_terms WHERE term LIKE '%' || $1 || '%' ORDER BY length(term), term LIMIT $2`
+
+// leastWithin is how many letters a part of a compound has at least.
+const leastWithin = 5
+
+// begun adds to fixes the words that begin with that of a clause, which no page has, or else those that it is
+// a part of, as of compounds: schraube of Terrassenschrauben.
 func (s *searching) begun(ctx context.Context, fixes []fix, clause int) ([]fix, error) {
 	word := s.ask.Clauses[clause].Words[0]
 	longer, _, err := s.beginning(ctx, s.tx, word, maxFixes+1)
 	longer = slices.DeleteFunc(longer, func(w string) bool { return w == word }) // of pages that are gone
+	if err == nil && len(longer) == 0 && search.Spellable(word) && utf8.RuneCountInString(word) >= leastWithin {
+		longer, err = s.within(ctx, word)
+	}
 	if len(longer) > 0 {
 		fixes = append(fixes, fix{clause: clause, words: longer[:min(len(longer), maxFixes)]})
 	}
 	return fixes, err
+}
+
+// within are words that pages have of which one is a part, the shortest first.
+func (s *searching) within(ctx context.Context, word string) ([]string, error) {
+	longer, err := db.Rows(ctx, s.tx, pgx.RowTo[string], sqlSearchWithin, word, maxFixes)
+	if err != nil || len(longer) == 0 {
+		return nil, err
+	}
+	docs, err := s.docs(ctx, longer, s.list)
+	return slices.DeleteFunc(longer, func(w string) bool { return docs[w] == 0 }), err
 }
 
 // The beginnings of the blocks that may have the terms $1 of the segments $2; $3 are the starts before the terms.

@@ -27,6 +27,35 @@ func measure(word string) (number, unit string) {
 	return word[:n], word[n:]
 }
 
+// Others are words that pages may have in place of the only word of a clause: that which it is a part of, a host
+// without its "www.", as the addresses of pages have it, a version without its v, nodejs and node.js, and the plural of
+// knife.
+func (c Clause) Others() (others []string) {
+	if c.Joined != "" {
+		others = append(others, c.Joined)
+	}
+	if len(c.Words) == 1 && !c.Phrase && !c.Prefix {
+		if host, ok := strings.CutPrefix(c.Words[0], "www."); ok && strings.Contains(host, ".") {
+			others = append(others, host)
+		}
+		version, ok := strings.CutPrefix(c.Words[0], "v")
+		if ok && strings.Contains(version, ".") && strings.Trim(version, "0123456789.") == "" {
+			others = append(others, version)
+		}
+		if name, ok := strings.CutSuffix(c.Words[0], "js"); ok && len(name) > 1 {
+			if before, dot := strings.CutSuffix(name, "."); dot {
+				others = append(others, before+"js")
+			} else {
+				others = append(others, name+".js")
+			}
+		}
+		if form := plurals[c.Words[0]]; form != "" {
+			others = append(others, form)
+		}
+	}
+	return others
+}
+
 // Apart are the words that stand for the only word of a clause where they are in a row; nil = there are none.
 func (c Clause) Apart() []string {
 	if len(c.Words) != 1 || c.Phrase || c.Prefix || c.Joined != "" {
@@ -325,3 +354,15 @@ func (a *Ask) name(typed []string) {
 		}
 	}
 }
+
+// plurals are English words whose plural has another stem, and these plurals, each with the other.
+var plurals = func() map[string]string {
+	m := map[string]string{}
+	words := strings.Fields(`bus buses calf calves child children foot feet gas gases goose geese half halves index indices
+		knife knives loaf loaves man men matrix matrices mouse mice scarf scarves shelf shelves thief thieves
+		tooth teeth vertex vertices wife wives wolf wolves woman women`)
+	for i := 0; i < len(words); i += 2 {
+		m[words[i]], m[words[i+1]] = words[i+1], words[i]
+	}
+	return m
+}()

@@ -47,31 +47,6 @@ func (c Clause) same(o Clause) bool {
 		c.Prefix == o.Prefix && c.Joined == o.Joined
 }
 
-// Others are words that pages may have in place of the only word of a clause: that which it is a part of, a host
-// without its "www.", as the addresses of pages have it, a version without its v, and nodejs and node.js.
-func (c Clause) Others() (others []string) {
-	if c.Joined != "" {
-		others = append(others, c.Joined)
-	}
-	if len(c.Words) == 1 && !c.Prefix && !c.Phrase {
-		if host, ok := strings.CutPrefix(c.Words[0], "www."); ok && strings.Contains(host, ".") {
-			others = append(others, host)
-		}
-		version, ok := strings.CutPrefix(c.Words[0], "v")
-		if ok && strings.Contains(version, ".") && strings.Trim(version, "0123456789.") == "" {
-			others = append(others, version)
-		}
-		if name, ok := strings.CutSuffix(c.Words[0], "js"); ok && len(name) > 1 {
-			if before, dot := strings.CutSuffix(name, "."); dot {
-				others = append(others, before+"js")
-			} else {
-				others = append(others, name+".js")
-			}
-		}
-	}
-	return others
-}
-
 // pairs says that two clauses that follow one another are the parts of a word.
 func (c Clause) pairs(next Clause) bool {
 	return c.Joined != "" && c.Joined == next.Joined && c.Title == next.Title
