@@ -57,6 +57,8 @@ func TestAmountsBeside(t *testing.T) {
 		{"one with the shop's card", `<p>$ 49.990</p><p>Precio tarjeta: $ 39.990</p>`, "49990", ""},
 		{"per piece", `<p>49,90 € / Stück</p><p>12,00 € / kg</p>`, "49.90", ""},
 		{"a bid and where bids began", `<p>Starting price $90</p><p>$400</p>`, "400", ""},
+		{"in one way of paying", `<p>R$ 44,90 no Pix</p><p>R$ 49,90</p>`, "49.90", ""},
+		{"by a transfer", `<p>$44,90 con transferencia bancaria</p><p>$49,90</p>`, "49.90", ""},
 		{"a label", `<p>Price: £49.90</p><p>£12.00</p>`, "49.90", ""},
 		{"other products", `<p>£49.90</p><div class="related"><p class="price">£9.90</p></div>`, "49.90", ""},
 		{"other sizes", `<p>£49.90</p><ul class="sizes"><li>Large £59.90</li><li>Small £29.90</li></ul>`, "49.90", ""},

@@ -88,6 +88,8 @@ var (
 	cuesUnit = []string{"/*", "per", "pro", "je", "al kg", "le kilo", "par", "al litro", "x", "off", "- off",
 		"a month", "al mese", "monthly", "mensual*", "de réduction", "di sconto", "de descuento", "discount",
 		"cashback",
+		// in one way of paying
+		"no pix", "com pix", "via pix", "no boleto", "con transferencia*", "por transferencia*", "en efectivo",
 		"with code", "with coupon", "using code", "mit code", "mit gutschein", "avec le code", "con código",
 		"con cupón",
 		"con codice", "com cupom", "z kodem", "s kódem", "met code", "med kod", "saved", "sparen", "gespart",
