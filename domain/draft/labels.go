@@ -239,13 +239,20 @@ func (p *page) readLabels() []labelled {
 			continue
 		}
 		for segment := range segments(line) {
-			if len(segment) >= 60 || digits(segment) < 4 || strings.ContainsAny(segment, ":#") {
+			if len(segment) >= 60 || strings.ContainsAny(segment, ":#") {
 				continue
 			}
 			fields := strings.Fields(segment)
+			if len(fields) > 4 && digits(segment) < 4 {
+				continue
+			}
 			for k := 1; k < len(fields) && k <= 3; k++ { // "Nr ref. 45979556"
 				l, ok := labelFor(strings.Join(fields[:k], " "))
-				if v := code(strings.Join(fields[k:], " ")); ok && digits(v) >= 4 && l.field != "brand" && l.weight == labelSure {
+				if !ok || l.field == "brand" || l.weight != labelSure {
+					continue
+				}
+				v := code(strings.Join(fields[k:], " "))
+				if n := digits(v); n >= 4 || n > 0 && len(fields) == k+1 { // "Réf. 3-44", but "Ref. 3 of 44"
 					add(l, v, cover(start, start+1))
 				}
 			}
@@ -286,9 +293,9 @@ func (p *page) readLabels() []labelled {
 	return out
 }
 
-// segments yields the parts of a line that are set apart and may be a label and a number: they have four digits.
+// segments yields the parts of a line that are set apart, if there may be a label and a number among them.
 func segments(line string) iter.Seq[string] {
-	if digits(line) < 4 {
+	if digits(line) == 0 {
 		return func(func(string) bool) {}
 	}
 	return strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("|•·()", r) })
