@@ -362,6 +362,10 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	for _, h := range r.Limits {
 		set(turn, h.WaitSeconds, h.Limiter, h.Host)
 	}
+	collectPlatforms(&r, set)
+}
+
+func collectPlatforms(r *backlog.Report, set func(d *prometheus.Desc, value float64, labels ...string)) {
 	for _, p := range r.Platforms {
 		for _, state := range scrape.States {
 			set(scraper, number(p.State == state), p.Name, state)
