@@ -32,26 +32,18 @@ type listsListCmd struct {
 // Run prints the lists as a table.
 func (c *listsListCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
 	return show(ctx, r, http.MethodGet, group.path("/contact-lists", nil), nil, c.JSON,
-		func(w io.Writer, got apioutreach.ContactLists) error {
-			if len(got.Items) == 0 {
-				_, err := fmt.Fprintln(os.Stderr, "there are no lists; conveyor contacts lists create NAME makes one")
-				return err
-			}
-			return printLists(w, got.Items...)
-		})
+		func(w io.Writer, got apioutreach.ContactLists) error { return printLists(w, got.Items...) })
 }
 
 func printLists(w io.Writer, lists ...apioutreach.ContactList) error {
-	t := newTable(w)
-	fmt.Fprintln(t, "ID\tNAME\tMEMBERS\tCREATED")
-	for _, l := range lists {
-		members := "-"
-		if l.Members != nil {
-			members = fmt.Sprint(*l.Members)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.ID, Short(Plain(l.Name), 60), members, l.CreatedAt.UTC().Format(time.RFC3339))
-	}
-	return t.Flush()
+	return printTable(w, lists, "there are no lists; conveyor contacts lists create NAME makes one",
+		"ID\tNAME\tMEMBERS\tCREATED", func(t io.Writer, l apioutreach.ContactList) {
+			members := "-"
+			if l.Members != nil {
+				members = fmt.Sprint(*l.Members)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.ID, Short(Plain(l.Name), 60), members, l.CreatedAt.UTC().Format(time.RFC3339))
+		})
 }
 
 type listsCreateCmd struct {
@@ -150,17 +142,11 @@ type segmentsListCmd struct {
 func (c *segmentsListCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
 	return show(ctx, r, http.MethodGet, group.path("/segments", nil), nil, c.JSON,
 		func(w io.Writer, got apioutreach.Segments) error {
-			if len(got.Items) == 0 {
-				_, err := fmt.Fprintln(os.Stderr, "there are no segments; conveyor contacts segments create NAME makes one")
-				return err
-			}
-			t := newTable(w)
-			fmt.Fprintln(t, "ID\tNAME\tCHANGED\tFILTER")
-			for _, s := range got.Items {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.ID, Short(Plain(s.Name), 60), s.UpdatedAt.UTC().Format(time.RFC3339),
-					Short(filterText(s.Filter), 120))
-			}
-			return t.Flush()
+			return printTable(w, got.Items, "there are no segments; conveyor contacts segments create NAME makes one",
+				"ID\tNAME\tCHANGED\tFILTER", func(t io.Writer, s apioutreach.Segment) {
+					fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.ID, Short(Plain(s.Name), 60), s.UpdatedAt.UTC().Format(time.RFC3339),
+						Short(filterText(s.Filter), 120))
+				})
 		})
 }
 

@@ -100,17 +100,11 @@ func (c *lettersReasonsCmd) Run(ctx context.Context, r Client) error {
 
 // printGroups writes what dead letters died of. What --reason takes is a part of each, without the numbers in it.
 func printGroups(w io.Writer, got api.LetterGroups) error {
-	if len(got.Items) == 0 {
-		_, err := fmt.Fprintln(os.Stderr, "no dead letter matches")
-		return err
-	}
-	t := newTable(w)
-	fmt.Fprintln(t, "LETTERS\tQUEUE\tCLASS\tDIED LAST (UTC)\tNEWEST\tREASON")
-	for _, g := range got.Items {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\n", g.Letters, Plain(g.Queue), Plain(g.Class),
-			g.LastAt.UTC().Format(time.DateTime), g.Newest, Short(Plain(g.Reason), 100))
-	}
-	return t.Flush()
+	return printTable(w, got.Items, "no dead letter matches", "LETTERS\tQUEUE\tCLASS\tDIED LAST (UTC)\tNEWEST\tREASON",
+		func(t io.Writer, g api.LetterGroup) {
+			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\n", g.Letters, Plain(g.Queue), Plain(g.Class),
+				g.LastAt.UTC().Format(time.DateTime), g.Newest, Short(Plain(g.Reason), 100))
+		})
 }
 
 type lettersShowCmd struct {

@@ -80,17 +80,12 @@ func (c *rentsCmd) Run(ctx context.Context, r Client) error {
 }
 
 func printRents(out io.Writer, got apilistings.Rents) error {
-	if len(got.Groups) == 0 {
-		_, err := fmt.Fprintln(os.Stderr, "no group has as many listings; --least 1 leaves none out, --since goes further back")
-		return err
-	}
-	w := newTable(out)
-	fmt.Fprintln(w, "FROM\tPLACE\tBEDROOMS\tLISTINGS\tLOW\tMEDIAN\tHIGH")
-	for _, g := range got.Groups {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d $\t%d $\t%d $\n", g.From.Format(time.DateOnly), Plain(cmp.Or(g.Place, "–")), g.Bedrooms,
-			g.Listings, g.LowCents/100, g.MidCents/100, g.HighCents/100)
-	}
-	return w.Flush()
+	return printTable(out, got.Groups,
+		"no group has as many listings; --least 1 leaves none out, --since goes further back",
+		"FROM\tPLACE\tBEDROOMS\tLISTINGS\tLOW\tMEDIAN\tHIGH", func(t io.Writer, g apilistings.RentGroup) {
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d $\t%d $\t%d $\n", g.From.Format(time.DateOnly), Plain(cmp.Or(g.Place, "–")),
+				g.Bedrooms, g.Listings, g.LowCents/100, g.MidCents/100, g.HighCents/100)
+		})
 }
 
 // setQuery sets a parameter that is given.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -54,14 +53,8 @@ func (c *listingsReasonsCmd) Run(ctx context.Context, r Client) error {
 }
 
 func printReasons(out io.Writer, got apilistings.ReasonCounts) error {
-	if len(got.Counts) == 0 {
-		_, err := fmt.Fprintln(os.Stderr, "no advert was rejected in these days")
-		return err
-	}
-	w := newTable(out)
-	fmt.Fprintln(w, "DAY\tPLATFORM\tREASON\tADVERTS")
-	for _, n := range got.Counts {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", n.Day.UTC().Format(time.DateOnly), Plain(n.Platform), Plain(n.Code), n.Adverts)
-	}
-	return w.Flush()
+	return printTable(out, got.Counts, "no advert was rejected in these days", "DAY\tPLATFORM\tREASON\tADVERTS",
+		func(t io.Writer, n apilistings.ReasonCount) {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\n", n.Day.UTC().Format(time.DateOnly), Plain(n.Platform), Plain(n.Code), n.Adverts)
+		})
 }

@@ -21,6 +21,20 @@ const pageSize = 100
 // newTable lays cells that end with tabs out in columns, two spaces apart, when it is flushed.
 func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
+// printTable writes a row for each item below a head, or on standard error what it says where there is none.
+func printTable[T any](w io.Writer, items []T, none, head string, row func(t io.Writer, item T)) error {
+	if len(items) == 0 {
+		_, err := fmt.Fprintln(os.Stderr, none)
+		return err
+	}
+	t := newTable(w)
+	fmt.Fprintln(t, head)
+	for _, item := range items {
+		row(t, item)
+	}
+	return t.Flush()
+}
+
 // newFacts is a table of names and what is said of each: row writes one.
 func newFacts(w io.Writer) (t *tabwriter.Writer, row func(name, format string, args ...any)) {
 	t = newTable(w)

@@ -290,32 +290,20 @@ type senderListCmd struct {
 
 // Run prints the numbers of a tenant.
 func (c *senderListCmd) Run(ctx context.Context, r Client) error {
-	var out apioutreach.SenderList
-	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, "/senders"), nil, &out); err != nil {
-		return err
-	}
-	switch {
-	case c.JSON:
-		return PrintJSON(os.Stdout, out)
-	case len(out.Items) == 0:
-		fmt.Fprintln(os.Stderr, "there are no senders; add one with conveyor tenants sender add")
-		return nil
-	}
-	return printSenders(os.Stdout, out.Items)
+	return show(ctx, r, http.MethodGet, tenantPath(c.ID, "/senders"), nil, c.JSON,
+		func(w io.Writer, got apioutreach.SenderList) error { return printSenders(w, got.Items) })
 }
 
 func printSenders(w io.Writer, list []apioutreach.Sender) error {
-	t := newTable(w)
-	fmt.Fprintln(t, "SENDER\tNAME\tPHONE NUMBER ID\tRATE\tSTATE\tTOKEN KEY\tREASON")
-	for _, s := range list {
-		state := s.State
-		if s.PausedUntil != nil {
-			state = "paused until " + s.PausedUntil.UTC().Format(time.RFC3339)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d/s\t%s\t%s\t%s\n", s.ID, Short(Plain(s.Name), 40), s.PhoneNumberID, s.PerSecond, state,
-			s.TokenKey, Short(Plain(s.Reason), 60))
-	}
-	return t.Flush()
+	return printTable(w, list, "there are no senders; add one with conveyor tenants sender add",
+		"SENDER\tNAME\tPHONE NUMBER ID\tRATE\tSTATE\tTOKEN KEY\tREASON", func(t io.Writer, s apioutreach.Sender) {
+			state := s.State
+			if s.PausedUntil != nil {
+				state = "paused until " + s.PausedUntil.UTC().Format(time.RFC3339)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d/s\t%s\t%s\t%s\n", s.ID, Short(Plain(s.Name), 40), s.PhoneNumberID, s.PerSecond, state,
+				s.TokenKey, Short(Plain(s.Reason), 60))
+		})
 }
 
 type senderSetCmd struct {
