@@ -50,8 +50,7 @@ type sentPage struct {
 	body    string
 }
 
-// word is no beginning of another's: as such a search takes a code that no page has.
-func (p sentPage) word() string { return fmt.Sprintf("version%05d", p.version) }
+func (p sentPage) word() string { return fmt.Sprintf("version%d", p.version) }
 
 // pagesToSend are n messages: most of new pages, others newer or older versions, sent again, huge, or broken.
 func pagesToSend(n int, dice *rand.Rand) (list []sentPage) {
