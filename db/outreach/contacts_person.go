@@ -180,7 +180,7 @@ WHERE tenant = $1 AND digest = (SELECT digest FROM contacts WHERE tenant = $1 AN
 ORDER BY id FOR UPDATE`
 
 	// Messages that wait are not sent; of the others the time and the outcome stay, for the counts. A wamid has the phone
-	// in it. What was told of user IDs is locked before campaigns, as by who tells it.
+	// in it.
 	sqlPersonMessagesForget = `/* sqlPersonMessagesForget */
 WITH held AS (
     SELECT id, state, campaign, concat_ws(' ', ltrim(wa_user, '` + sqlMoved + `'), wa_user_was) AS users
@@ -189,7 +189,7 @@ WITH held AS (
     SELECT DISTINCT unnest(string_to_array(users, ' ')) AS name FROM held
 ), changes AS (
     DELETE FROM wa_user_changes
-    WHERE tenant = $1 AND (was IN (SELECT name FROM names) OR wa_user IN (SELECT name FROM names)) RETURNING 1
+    WHERE tenant = $1 AND (was IN (SELECT name FROM names) OR wa_user IN (SELECT name FROM names))
 ), wishes AS (
     DELETE FROM wa_user_wishes WHERE tenant = $1 AND wa_user IN (SELECT name FROM names)
 ), ended AS (
@@ -203,7 +203,6 @@ WITH held AS (
     FROM held h WHERE a.tenant = $1 AND a.message = h.id
 ), turns AS (
     SELECT id FROM campaigns WHERE tenant = $1 AND id IN (SELECT campaign FROM held WHERE state = 'queued')
-        AND (SELECT count(*) FROM changes) >= 0
     ORDER BY id FOR NO KEY UPDATE
 )
 UPDATE campaigns c SET waiting = c.waiting - n, skipped = c.skipped + n

@@ -738,41 +738,6 @@ func TestForgetWhileTenantIsStopped(t *testing.T) {
 	m.counted(t)
 }
 
-// A person is forgotten while the answer to a message to that person tells the number that WhatsApp has.
-func TestForgetWhileNumberIsTold(t *testing.T) {
-	t.Parallel()
-
-	m, ctx, phone := newMailing(t), t.Context(), "+15145550199"
-	contacts := dboutreach.NewContacts(m.pool, nil)
-	person := put(t, contacts, "acme", someone(phone))
-	m.put(t, "a", phone)
-	m.exec(t, "UPDATE tenants SET max_contacts = 5")
-	token, claims := m.claim(t, 1)
-	waiting := func(n int64) func() bool {
-		return func() bool {
-			return dbtest.Count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
-		}
-	}
-	var work errgroup.Group
-	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT FROM tenants FOR UPDATE"); err != nil {
-			return err
-		}
-		work.Go(func() error { return contacts.Delete(ctx, "acme", person, "zoe", time.Now()) })
-		require.Eventually(t, waiting(1), servicetest.Patience(), time.Millisecond, "it has locked the message")
-		work.Go(func() error {
-			_, err := m.Record(ctx, "acme", token, []campaign.Result{{
-				Claim: claims[0], Verdict: accepted, At: time.Now(), Status: 200, WAMID: "w", WaID: "5215145550199",
-			}}, time.Now())
-			return err
-		})
-		require.Eventually(t, waiting(2), servicetest.Patience(), time.Millisecond, "it waits for the message")
-		return nil
-	}))
-	require.NoError(t, work.Wait())
-	require.Equal(t, []string{"sent <nil>"}, m.lines(t, "SELECT state, wamid FROM messages"))
-}
-
 // A person who got enough marketing messages is left alone for a day, also where another person has failed messages sent
 // again; one who cannot get them is not sent them again at all.
 func TestRetryFailedWaits(t *testing.T) {

@@ -7,14 +7,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mtlrent/conveyor/db/dbtest"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A told is what one delivery tells.
@@ -230,46 +227,4 @@ func TestUserIDsForgotten(t *testing.T) {
 	require.Equal(t, []string{"CA.1 CA.2", "CA.8 CA.9", "resume CA.1", "stop CA.9"}, m.lines(t, kept))
 	require.NoError(t, s.Delete(t.Context(), "acme", id, "me", time.Now()))
 	require.Equal(t, []string{"CA.8 CA.9", "stop CA.9"}, m.lines(t, kept))
-}
-
-// A person is forgotten while that of another user ID is told again, beside a report on the campaign.
-func TestUserIDsForgottenMeanwhile(t *testing.T) {
-	t.Parallel()
-
-	m, ctx := newMailing(t), t.Context()
-	m.running(t, "a", m.sender, 2)
-	token, claims := m.claim(t, 1)
-	m.record(t, token, accepted, claims...)
-	m.exec(t, "UPDATE messages SET wa_user = 'CA.1' WHERE state = 'queued'")
-	change := &campaign.Inbound{PhoneNumberID: "acme", WasUser: "CA.1", User: "CA.2", At: time.Now()}
-	m.tell(t, told{inbound: change})
-	var person int64
-	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, "SELECT contact FROM messages WHERE state = 'queued'").Scan(&person)
-	}))
-	waiting := func(n int64) func() bool {
-		return func() bool {
-			return dbtest.Count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
-		}
-	}
-	var work errgroup.Group
-	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT FROM campaigns FOR UPDATE"); err != nil {
-			return err
-		}
-		work.Go(func() error {
-			return dboutreach.NewContacts(m.pool, nil).Delete(ctx, "acme", person, "zoe", time.Now())
-		})
-		require.Eventually(t, waiting(1), servicetest.Patience(), time.Millisecond, "it waits for the campaign")
-		work.Go(func() error {
-			_, err := m.hear(ctx, told{inbound: change, report: &campaign.Report{
-				PhoneNumberID: "acme", WAMID: wamid(claims[0].ID, 1), Status: campaign.MessageDelivered, At: time.Now(),
-			}})
-			return err
-		})
-		require.Eventually(t, waiting(2), servicetest.Patience(), time.Millisecond)
-		return nil
-	}))
-	require.NoError(t, work.Wait())
-	m.counted(t)
 }
