@@ -226,6 +226,10 @@ func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor st
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		var digest, email []byte
 		var c contact.Contact
+		// As deliveries of webhooks: what is told of user IDs has its turn before anything is locked.
+		if _, err := tx.Exec(ctx, sqlUserTurn, tenant); err != nil {
+			return err
+		}
 		// As results of messages, by which a tenant may be stopped: messages are locked before it.
 		if _, err := tx.Exec(ctx, sqlPersonMessagesHold, tenant, id); err != nil {
 			return err

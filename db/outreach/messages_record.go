@@ -186,10 +186,10 @@ func (s *Messages) Record(ctx context.Context, tenant string, token uuid.UUID, r
 	args = append(args, pads.Inner, pads.Outer)
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
-	if keys, numbers := elsewhere(results); len(keys) > 0 { // contacts are locked before messages
+	b.Queue(sqlMessageRecord, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&out.Stored) })
+	if keys, numbers := elsewhere(results); len(keys) > 0 { // behind messages, as whoever forgets a person
 		b.Queue(sqlContactsWaID, tenant, keys, numbers)
 	}
-	b.Queue(sqlMessageRecord, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&out.Stored) })
 	if len(givenUp) > 0 {
 		b.Queue(sqlMessageDead, tenant, givenUp, now, campaign.QueueDispatch, "transient",
 			campaign.DispatchWorkflowID(tenant), campaign.QueueRetry)

@@ -19,6 +19,9 @@ SELECT CASE WHEN alone THEN pg_advisory_xact_lock(turn) ELSE pg_advisory_xact_lo
     FROM unnest($1::text[], $2::bool[]) AS t(number, alone) JOIN senders s ON s.phone_number_id = t.number
     GROUP BY s.tenant ORDER BY turn) o`
 
+	// Whoever deletes what was told of them waits for those that store it.
+	sqlUserTurn = `/* sqlUserTurn */ SELECT pg_advisory_xact_lock_shared(hashtextextended('wa_users/' || $1, 0))`
+
 	sqlUserChange = `/* sqlUserChange */
 INSERT INTO wa_user_changes AS c (tenant, was, wa_user, at)
 SELECT DISTINCT ON (s.tenant, t.was) s.tenant, t.was, t.wa_user, t.at

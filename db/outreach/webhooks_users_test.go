@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/db/dbtest"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A told is what one delivery tells.
@@ -227,4 +229,97 @@ func TestUserIDsForgotten(t *testing.T) {
 	require.Equal(t, []string{"CA.1 CA.2", "CA.8 CA.9", "resume CA.1", "stop CA.9"}, m.lines(t, kept))
 	require.NoError(t, s.Delete(t.Context(), "acme", id, "me", time.Now()))
 	require.Equal(t, []string{"CA.8 CA.9", "stop CA.9"}, m.lines(t, kept))
+}
+
+// A person is forgotten while others write of the same person and have what the forgetting needs, or it what they need:
+// each waits for the other in one order.
+func TestForgetWhileToldOf(t *testing.T) {
+	t.Parallel()
+
+	const phone = "+15145550001" // of the first contact of a campaign
+	again := campaign.Inbound{PhoneNumberID: "acme", WasUser: "CA.1", User: "CA.2", At: time.Now()}
+	for name, tt := range map[string]struct {
+		limit any
+		held  string // what the forgetting waits for first
+		told  func(m *mailing, other uuid.UUID, mine campaign.Claim, token uuid.UUID) error
+	}{
+		"a user ID is told again, and the tenant stopped": {
+			5, "SELECT FROM tenants FOR NO KEY UPDATE",
+			func(m *mailing, other uuid.UUID, _ campaign.Claim, _ uuid.UUID) error {
+				_, err := m.hear(context.Background(), told{inbound: &again, report: &campaign.Report{
+					PhoneNumberID: "acme", WAMID: wamid(other, 1), Status: campaign.MessageFailed, Verdict: refusal(190), At: time.Now(),
+				}})
+				return err
+			},
+		},
+		"a user ID is told again, and a message counted": {
+			nil, "SELECT FROM campaigns FOR NO KEY UPDATE",
+			func(m *mailing, other uuid.UUID, _ campaign.Claim, _ uuid.UUID) error {
+				_, err := m.hear(context.Background(), told{inbound: &again, report: &campaign.Report{
+					PhoneNumberID: "acme", WAMID: wamid(other, 1), Status: campaign.MessageDelivered, At: time.Now(),
+				}})
+				return err
+			},
+		},
+		"WhatsApp has another number": {
+			5, "SELECT FROM tenants FOR NO KEY UPDATE",
+			func(m *mailing, _ uuid.UUID, mine campaign.Claim, token uuid.UUID) error {
+				_, err := m.Record(context.Background(), "acme", token, []campaign.Result{{
+					Claim: mine, Verdict: accepted, WAMID: "wamid.x", WaID: "15145550998", At: time.Now(), Status: 200,
+				}}, time.Now())
+				return err
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			m, ctx := newMailing(t), t.Context()
+			person := put(t, dboutreach.NewContacts(m.pool, nil), "acme", someone(phone))
+			first := m.put(t, "first", phone)
+			token, claims := m.claim(t, 1)
+			m.record(t, token, accepted, claims...)
+			m.apply(t, campaign.Report{WAMID: wamid(first, 1), User: "CA.1", Status: campaign.MessageDelivered, At: time.Now()})
+			change := again
+			change.At = time.Now().Add(-time.Minute)
+			m.tell(t, told{inbound: &change})
+			m.running(t, "a", m.sender, 2)
+			m.exec(t, "UPDATE messages m SET digest = c.digest FROM contacts c WHERE c.id = $1 AND m.recipient = c.phone", person)
+			m.exec(t, "UPDATE tenants SET contacts = 3, max_contacts = $1", tt.limit)
+			token, claims = m.claim(t, 2)
+			mine, other := claims[0], claims[1]
+			if other.Recipient == phone {
+				mine, other = other, mine
+			}
+			m.record(t, token, accepted, other)
+			if tt.limit == nil {
+				require.NoError(t, m.Release(ctx, "acme", token, []uuid.UUID{mine.ID}))
+			}
+
+			tx, err := m.pool.Begin(ctx)
+			require.NoError(t, err)
+			defer func() { _ = tx.Rollback(ctx) }()
+			_, err = tx.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', true)")
+			require.NoError(t, err)
+			_, err = tx.Exec(ctx, tt.held)
+			require.NoError(t, err)
+			waiting := func(n int64) func() bool {
+				return func() bool {
+					return dbtest.Count(t, m.pool,
+						`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
+				}
+			}
+			var work errgroup.Group
+			work.Go(func() error {
+				return dboutreach.NewContacts(m.pool, nil).Delete(ctx, "acme", person, "zoe", time.Now())
+			})
+			require.Eventually(t, waiting(1), servicetest.Patience(), 5*time.Millisecond)
+			work.Go(func() error { return tt.told(m, other.ID, mine, token) })
+			require.Eventually(t, waiting(2), servicetest.Patience(), 5*time.Millisecond)
+			require.NoError(t, tx.Rollback(ctx))
+			require.NoError(t, work.Wait())
+			require.Empty(t, m.lines(t, "SELECT id FROM messages WHERE recipient = $1", phone))
+			m.counted(t)
+		})
+	}
 }
