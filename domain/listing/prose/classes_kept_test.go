@@ -124,14 +124,16 @@ var keptClasses = map[string][]classCase{
 	},
 	"hot water before or behind heat": {
 		{"Grand balcon, entrée laveuse et sécheuse, eau chaude, chauffé.", "heat=yes hot_water=yes washer_dryer_hookups=yes"},
-		{"- Chauffé+eau chaude, non-éclairé (environ 70$/mois)", "heat=yes hot_water=yes electricity=no electricity_estimate=?"},
+		{"- Chauffé+eau chaude, non-éclairé (environ 70$/mois)",
+			"heat=yes hot_water=yes electricity=no electricity_estimate=?"},
 		{"605 $ par mois eau chaude founie. Non-chauffé non-éclairé", "rent=605 hot_water=yes heat=no electricity=no"},
 		{"Pas d'eau chaude, chauffé", "heat=yes hot_water=-|no"},
 		{"Chauffe-eau chaude, chauffé", "heat=yes hot_water=?"},
 	},
 	"things that are there, behind a place for a washer": {
 		{"Entrée laveuse-sécheuse. Lave-vaisselle inclus.", "washer_dryer_hookups=yes only=dishwasher,washer_dryer_hookups"},
-		{"Entrée laveuse/sécheuse. Poêle et frigo inclus.", "washer_dryer_hookups=yes only=fridge,stove,washer_dryer_hookups"},
+		{"Entrée laveuse/sécheuse. Poêle et frigo inclus.",
+			"washer_dryer_hookups=yes only=fridge,stove,washer_dryer_hookups"},
 		{"Sortie laveuse-sécheuse, un lave-vaisselle inclus",
 			"washer_dryer_hookups=yes only=dishwasher,washer_dryer_hookups"},
 		{"Branchement pour votre lave-vaisselle", "only="},
@@ -173,5 +175,13 @@ var keptClasses = map[string][]classCase{
 	"pieces with a hyphen": {
 		{"Bathrooms: 4-pc, 3-pc", "bathrooms=2"},
 		{"2 bathrooms: 4-pc and 3-pc", "bathrooms=2"},
+	},
+	"gifts beside the rent": {
+		{"975 $ par mois. Remises de 200 $ à la signature", "rent=975"},
+		{"Remises de 200 $. Loyer 975 $", "rent=975"},
+		{"Rabais de 200 $ sur le premier mois. 975 $ par mois", "rent=975"},
+		{"Bon d'achat de 400 $ à la remise des clés. 975 $ chauffé", "rent=975 heat=yes"},
+		{"Discounts of $200 for students. $1,450 a month", "rent=1450"},
+		{"Idéal pour 2 personnes 550 $", "rent=550"},
 	},
 }

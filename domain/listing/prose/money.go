@@ -1,5 +1,7 @@
 package prose
 
+import "maps"
+
 // A period is the time that an amount pays for.
 type period uint8
 
@@ -41,34 +43,26 @@ const (
 	forOther     role = "other"
 )
 
-// costs are the nouns that an amount may belong to instead of the rent.
-var costs = map[string]role{
-	"stationnement": forParking, "stationnements": forParking, "parking": forParking, "garage": forParking,
-	"stationement": forParking, "driveway": forParking, "stat": forParking, "vignette": forParking, "cabanon": forOther,
-	"stats": forParking,
-	"hydro": forHydro, "electricite": forHydro, "electricity": forHydro, "chauffage": forHydro, "heating": forHydro,
-	"energie": forHydro, "elec": forHydro, "utilities": forHydro, "heat": forHydro, "bills": forHydro, "bill": forHydro,
-	"meuble": forFurniture, "meubles": forFurniture, "furnished": forFurniture, "furniture": forFurniture,
-	"meublee": forFurniture,
-	"depot":   forDeposit, "deposit": forDeposit, "caution": forDeposit, "cle": forDeposit, "cles": forDeposit,
-	"key":    forDeposit,
-	"rabais": forDiscount, "remise": forDiscount, "ristourne": forDiscount, "reduction": forDiscount,
-	"discount": forDiscount, "promotion": forDiscount, "promo": forDiscount,
-	"economie": forDiscount, "economisez": forDiscount, "save": forDiscount, "credit": forDiscount, "cadeau": forDiscount,
-	"carte": forDiscount, "gift": forDiscount,
-	"recevez": forDiscount, "cheque": forDiscount, "cheques": forDiscount,
-	"rebate": forDiscount, "referencement": forDiscount, "prime": forDiscount, "off": forDiscount,
-	"valeur": forOther, "value": forOther, "worth": forOther, "frais": forOther, "fee": forOther, "fees": forOther,
-	"taxe": forOther, "taxes": forOther, "tax": forOther, "assurance": forOther, "assurances": forOther,
-	"internet": forOther, "wifi": forOther, "cable": forOther, "buanderie": forOther, "laundry": forOther,
-	"rangement": forOther, "locker": forOther, "casier": forOther, "storage": forOther, "climatiseur": forOther,
-	"climatisation": forOther, "laveuse": forOther, "secheuse": forOther, "brassee": forOther, "lavage": forOther,
-	"chat": forOther, "chien": forOther, "animal": forOther, "animaux": forOther, "pet": forOther, "pets": forOther,
-	"cat": forOther, "dog": forOther, "invite": forOther, "personne": forOther, "enquete": forOther, "gym": forOther,
-	"spot": forParking, "spots": forParking, "stall": forParking, "stalls": forParking, "appliances": forOther,
-	"electromenagers": forOther, "electros": forOther, "remote": forDeposit,
-	"options": forOther, "deneigement": forOther, "balance": forOther, "penalite": forOther,
-}
+// costs are the nouns that an amount may belong to instead of the rent, and their plurals.
+var costs = func() map[string]role {
+	m := meanings(map[role]string{
+		forParking:   "stationnement stationement parking garage driveway stat vignette spot stall",
+		forHydro:     "hydro electricite electricity elec energie chauffage heating heat utilities bill",
+		forFurniture: "meuble meublee furnished furniture",
+		forDeposit:   "depot deposit caution cle key remote",
+		forDiscount: "rabais remise ristourne reduction discount promotion promo economie economisez save credit cadeau " +
+			"carte gift achat recevez cheque rebate referencement prime off",
+		forOther: "cabanon valeur value worth frais fee taxe tax assurance internet wifi cable buanderie laundry rangement " +
+			"locker casier storage climatiseur climatisation laveuse secheuse brassee lavage chat chien animal animaux pet " +
+			"cat dog invite personne enquete gym appliances electromenagers electros options deneigement balance penalite",
+	})
+	for w, r := range maps.Clone(m) {
+		if w != "personne" { // "pour 2 personnes 550 $" is a rent
+			m[w+"s"] = r
+		}
+	}
+	return m
+}()
 
 // worths lead to what a thing is worth.
 var worths = set("valeur value")
