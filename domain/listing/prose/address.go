@@ -30,6 +30,11 @@ func ParseAddress(s string) listing.Address {
 		}
 	}
 	parts = kept
+	if len(parts) > 1 {
+		if door, u := cutUnit(parts[0]); u != "" && civicList(door) { // "559 # 6, rue Boisseau"
+			parts[0], first = door, u
+		}
+	}
 	// A civic number that stands alone belongs to the street after it: "4500 - 4520, 4e Avenue Est", "12, 14, 16 rue X".
 	for len(parts) > 1 && civicList(parts[0]) {
 		joint := " "
@@ -183,8 +188,11 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 	if strings.IndexByte(street, '-') >= 0 {
 		street = closeHyphens.Replace(street)
 	}
+	if m := ofType.FindStringSubmatch(street); m != nil && (isDigit(m[2][0]) || listing.StreetWord(page.Fold(m[2]))) {
+		street = street[len(m[1]):]
+	}
 	if s, u := cutUnit(street); u != "" {
-		street, unit = s, u
+		street, unit = strings.TrimSpace(s), u
 	}
 	if street == "" || len(civic) == 0 && !namesStreet(street) {
 		return false
@@ -198,6 +206,9 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 	}
 	return true
 }
+
+// ofType joins a civic number to the type of its street: "200 de la rue Cartier", "15 du boulevard Laurier".
+var ofType = regexp.MustCompile(`(?i)^((?:du|de la|de) (?:l['’])?)(\d*\pL+) `)
 
 // civicJoint may stand between the civic numbers of one street.
 func civicJoint(w string) bool {

@@ -51,11 +51,17 @@ func (m *addressMention) doors() bool {
 	if w := p.word(k); len(w) == 1 && !p.words[k].space && row == i && t.digits > 1 { // "415A Bronson Avenue"
 		k, own = k+1, own+1
 	}
+	if p.sym(k) == '#' && p.num(k+1) != nil { // "1120 # 3 rue Villebon"
+		k += 2
+	}
 	if p.sym(k) == ',' {
 		k++
 	}
 	if p.sym(k) == '(' && p.sym(k+2) == ')' && p.words[k+1].kind == word && listing.StreetWord(p.word(k+3)) {
 		k += 3 // "6245 (bas) rue Chabot"
+	}
+	if n := p.ofNamed(k); n > k && t.digits > 1 && (p.streetBegins(n) || p.numberedStreet(n)) {
+		k = n // "situé au 200 de la rue Cartier"
 	}
 	m.street, m.apart = k, row == i && k > own
 	return k < len(p.words) && !p.words[k].line
@@ -76,7 +82,7 @@ func (m *addressMention) ofStreet(headline bool) bool {
 	if m.typed && m.p.ofOffice(m.at) {
 		return false
 	}
-	if !m.typed && !((headline || m.situated()) && m.nameAlone()) {
+	if !m.typed && !((headline || m.situated() || m.item()) && m.nameAlone()) {
 		return false
 	}
 	m.end = m.p.streetEnd(m.street, m.typed)
@@ -126,8 +132,19 @@ func (m *addressMention) nameAlone() bool {
 	k := m.p.ofNamed(m.street)
 	proper := m.p.properName(k) || k > m.street && !m.p.words[min(k, len(m.p.words)-1)].space && m.p.capital(k) // l'Oural
 	named := proper && (k == m.street || m.p.words[m.street].space &&
-		(m.p.capital(m.street) || m.situated())) // "860 Des Jésuites", "situé au 1397 de la Ronde"
-	return t.digits >= 2 && !t.mayBeYear() && named && m.p.sym(m.street-1) != ','
+		(m.p.capital(m.street) || m.situated() || m.item())) // "860 Des Jésuites", "situé au 1397 de la Ronde"
+	return t.digits >= 2 && !t.mayBeYear() && named && (m.p.sym(m.street-1) != ',' || k > m.street)
+}
+
+// item tells whether number and name are an item by themselves, and the name is joined: "5132 Henri-Bourassa. 615 $",
+// ", 4225, des Cyprès,". "1535 Crossfit" and the lines of buses are none.
+func (m *addressMention) item() bool {
+	p, k := m.p, m.p.ofNamed(m.street)
+	if p.words[m.at].digits < 3 || !p.itemStart(m.at) && p.sym(m.at-1) != ',' || p.noDoor(m.at) || k >= len(p.words) {
+		return false
+	}
+	end := p.streetEnd(k, false)
+	return (k > m.street || end > k) && (p.stop(end+1) || p.sym(end+1) == ',')
 }
 
 // ofNamed passes what leads to the name of a street at i, "de la", "Des".
