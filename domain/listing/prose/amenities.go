@@ -21,7 +21,8 @@ var amenityNames = func() (list []amenityName) {
 			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split|minisplit",
 		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie|grandes galeries|" +
 			"galeries avant|galeries arriere|galeries privees|deux galeries",
-		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
+		"yard": "cour arriere|cour privee|cour|cours arriere|cours avant|cours exterieure|cours privee|grande cours|yard|" +
+			"backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
 		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
 			"washer , and dryer|laveuse , une secheuse|laveuse et une secheuse|washer and dryer|washer / dryer|washer dryer|" +
@@ -47,8 +48,8 @@ var amenityNames = func() (list []amenityName) {
 		"pool":      "piscine|piscines|pool|swimming pool",
 		"sauna":     "sauna",
 		"fireplace": "foyer|fireplace",
-		"storage": "rangement|rangements|casier|casiers|locker|lockers|cabanon|cabanons|storage|remise|remises|shed|" +
-			"entreposage|dentreposage",
+		"storage": "rangement|rangements|casier|casiers|locker|lockers|loker|lokers|cabanon|cabanons|storage|remise|" +
+			"remises|shed|entreposage|dentreposage",
 		"intercom":        "intercom|interphone|intercoms|interphones",
 		"security":        "systeme de securite|camera|cameras|gardien|security system|systeme d alarme|alarme",
 		"concierge":       "concierge|concierges|conciergerie|janitor",
@@ -411,8 +412,9 @@ func (p *Prose) boughtBefore(i int) bool {
 			return true
 		}
 	}
-	for k := i + 1; k <= i+5 && !p.stop(k) && p.sym(k) != ','; k++ {
-		if p.seq(k, "a", "vendre") || p.seq(k, "for", "sale") {
+	for k := i + 1; k <= i+7 && !p.stop(k) && p.sym(k) != ','; k++ {
+		if p.seq(k, "a", "vendre") || p.seq(k, "for", "sale") || p.word(k) == "sold" ||
+			strings.HasPrefix(p.word(k), "vendu") {
 			return true
 		}
 	}

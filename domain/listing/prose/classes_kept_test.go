@@ -184,6 +184,27 @@ var keptClasses = map[string][]classCase{
 		{"Discounts of $200 for students. $1,450 a month", "rent=1450"},
 		{"Idéal pour 2 personnes 550 $", "rent=550"},
 	},
+	"amenities misspelt": {
+		{"Terasse arrière, grand loker", "only=balcony,storage"},
+		{"Ascenceur, intercom", "only=elevator,intercom"},
+	},
+	"things that are sold": {
+		{"Le lave-vaisselle peut être vendu par la locataire", "only="},
+		{"The dishwasher can be sold to the next tenant", "only="},
+		{"Lave-vaisselle inclus", "only=dishwasher"},
+	},
+	"a yard with an s": {
+		{"Accès à la cours arrière", "only=yard"},
+		{"Grande cours, cabanon", "only=storage,yard"},
+		{"Cours de yoga dans l'immeuble", "only="},
+	},
+	"internet without a limit": {
+		{"Échangeur d'air\nInternet WIFI illimité\nBalcon", "internet=yes only=balcony"},
+		{"Meublé, chauffé, internet illimité, laveuse/sécheuse", "furnished=yes heat=yes internet=yes washer_dryer=yes"},
+		{"Furnished, heated, unlimited internet", "furnished=yes heat=yes internet=?"},
+		{"Possibilité d'avoir accès à internet haute vitesse illimité", ""},
+		{"WIFI illimité dans la rue", ""},
+	},
 	"streets behind \"de la\", and units before them": {
 		{"W: Situé au 200 de la rue Cartier", "civic=200 street=rue_Cartier"},
 		{"W: 4 1/2 situé au 1450 de l'avenue Cartier, 2e étage", "civic=1450 street=avenue_Cartier rooms=4.5 floor=2"},

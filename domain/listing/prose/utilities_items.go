@@ -1,18 +1,27 @@
 package prose
 
+import "strings"
+
 // lineFillers describe internet or a television on a line that has nothing else.
 var lineFillers = set("haute vitesse illimite illimitee high speed unlimited et and de base tele tv television cable " +
-	"cables gratuit inclus incluse included fi")
+	"cables gratuit inclus incluse included fi wifi internet sans fil")
 
 // itemsAlone calls f for internet, cable and hot water that are a line of a list by themselves, "- Internet haute
-// vitesse", and for "éclairé" that is: what is bright is "bien éclairé".
+// vitesse", for internet without a limit that is an item of a sentence, "meublé, internet illimité, laveuse", and for
+// "éclairé" that is a line: what is bright is "bien éclairé".
 func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
 	for i := range p.words {
-		if i == 0 || !p.words[i].line {
+		if i == 0 || !p.words[i].line && p.sym(i-1) != ',' {
 			continue
 		}
 		k := p.passBullet(i)
 		what, last := p.thing(k)
+		if !p.words[i].line {
+			if end := p.unlimited(last + 1); what == internet && end > 0 {
+				f(what, true, k, end)
+			}
+			continue
+		}
 		lit := litWords[p.word(k)]
 		if what != internet && what != cable && what != hotWater && !lit || k >= len(p.words) || p.words[k].line && k > i {
 			continue
@@ -35,6 +44,20 @@ func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
 		}
 		if lit {
 			f(what, true, k, k)
+		}
+	}
+}
+
+// unlimited returns the last token of the item, which goes on at i, when it says that there is no limit, or 0.
+func (p *Prose) unlimited(i int) int {
+	for free := false; ; i++ {
+		w := p.word(i)
+		free = free || strings.HasPrefix(w, "illimite") || w == "unlimited"
+		if free && p.listEnds(i+1) {
+			return i
+		}
+		if !lineFillers[w] || p.stop(i) {
+			return 0
 		}
 	}
 }

@@ -156,6 +156,7 @@ var misspelt = map[string]string{
 	"mainteant": "maintenant", "mainenant": "maintenant", "maintenat": "maintenant",
 	"extrieur": "exterieur", "intrieur": "interieur", "scheuse": "secheuse", "immdiat": "immediat",
 	"lectricit": "electricite", "laceuse": "laveuse", "lavesue": "laveuse", "uillet": "juillet",
+	"terasse": "terrasse", "terasses": "terrasses", "ascenceur": "ascenseur", "ascenceurs": "ascenseurs",
 	"danimaux": "animaux", "danimal": "animal", "linternet": "internet", "dinternet": "internet",
 	"lelectricite": "electricite", "lhydro": "hydro",
 	"includ": "included", "furnish": "furnished", "parkin": "parking", "parkng": "parking", "gararge": "garage",
