@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 )
 
 //go:embed all:dist
@@ -38,19 +39,10 @@ type file struct {
 // Handler serves the console. A path without a file is a page, which index.html shows; so a reload works everywhere. A
 // missing asset is 404: an open tab of an older version then says that a new one is here.
 func Handler(o Options) (http.Handler, error) {
-	files := map[string]file{}
-	err := fs.WalkDir(dist, "dist", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		f, err := prepare(name)
-		files[strings.TrimPrefix(name, "dist/")] = f
-		return err
-	})
+	files, err := prepared()
 	if err != nil {
 		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
-	delete(files, "SOURCE")
 	csp, err := policy(o)
 	if err != nil {
 		return nil, err
@@ -69,6 +61,21 @@ func Handler(o Options) (http.Handler, error) {
 		f.serve(w, r)
 	}), nil
 }
+
+// prepared are the files by their paths. They are packed once in a process: that takes a tenth of a second.
+var prepared = sync.OnceValues(func() (map[string]file, error) {
+	files := map[string]file{}
+	err := fs.WalkDir(dist, "dist", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		f, err := prepare(name)
+		files[strings.TrimPrefix(name, "dist/")] = f
+		return err
+	})
+	delete(files, "SOURCE")
+	return files, err
+})
 
 func prepare(name string) (file, error) {
 	plain, err := dist.ReadFile(name)
