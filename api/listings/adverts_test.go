@@ -117,9 +117,9 @@ func TestTextOfAdvertsOfBothStatuses(t *testing.T) {
 	hidden := "status=rejected,duplicate&text=beau"
 	require.NotEmpty(t, ask(hidden))
 	more := func(n int) {
-		_, err := d.Pool.Exec(t.Context(), `INSERT INTO raw_listings SELECT (jsonb_populate_record(r, jsonb_build_object(
-			'id', gen_random_uuid(), 'platform_id', gen_random_uuid(), 'platform', 'many', 'revised_at', $2::timestamptz))).*
-			FROM raw_listings r, generate_series(1, $1) WHERE r.platform_id = '0'`, n, apitest.Now.Add(time.Minute))
+		_, err := d.Pool.Exec(t.Context(), `INSERT INTO raw_listings SELECT m.* FROM raw_listings r, generate_series(1, $1) n,
+			jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'platform_id', gen_random_uuid() || '-' || n,
+				'platform', 'many', 'revised_at', $2::timestamptz)) m WHERE r.platform_id = '0'`, n, apitest.Now.Add(time.Minute))
 		require.NoError(t, err)
 	}
 	more(9_998) // and kijiji("0")

@@ -34,8 +34,8 @@ func TestListingsOnTheMap(t *testing.T) {
 	require.Equal(t, apilistings.ListingCount{Exact: true}, count("?status=archived"))
 
 	_, err := d.Pool.Exec(t.Context(), `
-		INSERT INTO raw_listings SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'platform_id', 'x' || n))).*
-		FROM raw_listings r, generate_series(1, 1100) n WHERE platform_id = '4'`)
+		INSERT INTO raw_listings SELECT m.* FROM raw_listings r, generate_series(1, 1100) n,
+			jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'platform_id', 'x' || n)) m WHERE r.platform_id = '4'`)
 	require.NoError(t, err)
 	columns := "platform, revision, url, title, description, rent_cents, bedrooms, details, details_hash, published_at, updated_at"
 	_, err = d.Pool.Exec(t.Context(), `INSERT INTO listings (id, platform_id, `+columns+`)

@@ -38,10 +38,9 @@ func TestFewOfManyAdverts(t *testing.T) {
 	dbtest.Exec(t, pool, `UPDATE raw_listings SET platform = platform_id, reasons = '[{"code": "rare"}]', refused_at = CASE platform_id WHEN 'refused' THEN now() END,
 		duplicate_of = CASE platform_id WHEN 'twin' THEN id END,
 		status = CASE platform_id WHEN 'twin' THEN 'duplicate' ELSE 'rejected' END`)
-	dbtest.Exec(t, pool, `INSERT INTO raw_listings SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(),
-			'platform_id', gen_random_uuid(), 'platform', 'many', 'reasons', '[]'::jsonb, 'payload', '{}'::jsonb,
-			'revised_at', r.revised_at + n * interval '1 s'))).*
-		FROM raw_listings r, generate_series(1, 10500) n`)
+	dbtest.Exec(t, pool, `INSERT INTO raw_listings SELECT m.* FROM raw_listings r, generate_series(1, 10500) n,
+		jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'platform_id', gen_random_uuid(), 'platform', 'many',
+			'reasons', '[]'::jsonb, 'payload', '{}'::jsonb, 'revised_at', r.revised_at + n * interval '1 s')) m`)
 	dbtest.Alter(t, pool, "ANALYZE raw_listings")
 	rejected, duplicate := []string{"rejected"}, []string{"duplicate"}
 	for _, tt := range []struct {
