@@ -110,11 +110,14 @@ func (i *Issuer) Token(t testing.TB, claims map[string]any) string {
 	return sign(t, jose.RS256, i.id, i.key, claims)
 }
 
+// stranger is a key of no issuer. Making one takes a quarter of a second.
+var stranger = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
 // Stranger signs claims with a key that is not published, under the ID of the newest.
 func (i *Issuer) Stranger(t testing.TB, claims map[string]any) string {
 	t.Helper()
 
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := stranger()
 	require.NoError(t, err)
 	i.mu.Lock()
 	defer i.mu.Unlock()
