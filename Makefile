@@ -69,7 +69,7 @@ web-dev: ## Serve the console from its sources at :5173, with the API of `make r
 	@$(IN_WEB) && npm run dev
 
 test-web: ## Check the types of the console and run its unit tests.
-	@$(IN_WEB) && npm exec tsc && npm test
+	@$(IN_WEB) && npm exec tsc && npm test -- --pool=threads
 
 image: ## Build the container image, conveyor:<version>.
 	docker build --build-arg CONVEYOR_VERSION=$(IMAGE_VERSION) -t conveyor:$(IMAGE_VERSION) .
