@@ -405,7 +405,10 @@ func begins(found, row []place) bool {
 }
 
 func comparePlaces(a, b place) int {
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
+	if a.at != b.at {
+		return cmp.Compare(a.at, b.at)
+	}
+	return cmp.Compare(a.word, b.word)
 }
 
 // Hits are the next answers after a position (nil = the first), up to limit, and whether more follow.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -72,7 +73,7 @@ type finder struct {
 	prefixes []beginning
 	phrases  []phrase
 	in       map[string][]partOf // where words are in phrases
-	first    [256]bool           // the first bytes of all these: no stemmer changes that of a word
+	begins   [256]uint32         // by the first bytes of all these, the bits of their second ones: see begin
 	clauses  int
 	most     int // the score of all clauses
 }
@@ -93,7 +94,7 @@ func newFinder(a Ask, language string) *finder {
 	tells := slices.ContainsFunc(a.Clauses, func(c Clause) bool { return !c.Not && !idle(c) })
 	inARow := func(clause, score int, words []string) {
 		for n, w := range words {
-			f.first[w[0]] = true
+			f.begin(w)
 			f.in[w] = append(f.in[w], partOf{len(f.phrases), n})
 		}
 		f.phrases = append(f.phrases, phrase{clause, len(words), score})
@@ -114,7 +115,7 @@ func newFinder(a Ask, language string) *finder {
 			for _, w := range c.Others() {
 				other := f.key(w)
 				f.words[other] = append(f.words[other], i)
-				f.first[other[0]] = true
+				f.begin(other)
 			}
 			if words := c.Apart(); words != nil {
 				inARow(i, 1, words)
@@ -124,10 +125,25 @@ func newFinder(a Ask, language string) *finder {
 			}
 			f.words[key] = []int{i}
 		}
-		f.first[c.Words[0][0]] = true
+		f.begin(c.Words[0])
 		f.most++
 	}
 	return f
+}
+
+// begin notes how a word begins. No stemmer changes the first two letters of a word, but the y of dying (TestStemBegins):
+// other words need no stem.
+func (f *finder) begin(word string) { f.begins[word[0]] |= second(word) }
+
+// second is the bit of the second byte of a word, all bits where it has none.
+func second(word string) uint32 {
+	switch {
+	case len(word) < 2:
+		return math.MaxUint32
+	case word[1] == 'y':
+		return 1 << ('i' & 31)
+	}
+	return 1 << (word[1] & 31)
 }
 
 // idle clauses are words that tell nothing.
@@ -178,7 +194,7 @@ func (f *finder) find(text string, g func(found) bool) {
 				step()
 			}
 		}
-		if finished || !f.first[t.Word[0]] {
+		if finished || f.begins[t.Word[0]]&second(t.Word) == 0 {
 			return !finished
 		}
 		start, stop := int(t.Start), int(t.End)
