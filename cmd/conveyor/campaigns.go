@@ -46,10 +46,10 @@ func (h *house) campaigns() system {
 			b.Webhooks = func(ctx context.Context) (backlog.WebhookCount, error) { return hooks.Late(ctx, time.Now()) }
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
-			metrics, tried := telemetry.NewWebhooks(h.registry), int64(0)
+			metrics := telemetry.NewWebhooks(h.registry)
 			tenders := []func(){
 				h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {
-					return h.applyWebhooks(ctx, hooks, metrics, &tried)
+					return h.applyWebhooks(ctx, hooks, metrics)
 				}),
 			}
 			if h.config.Outreach.KeyOptOuts {
@@ -92,15 +92,17 @@ func (h *house) keyOptOuts(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// applyWebhooks applies the events of the WhatsApp webhook that wait; one by one where they cannot be applied together:
-// tried is the last that was, 0 at first. Any number of processes may.
-func (h *house) applyWebhooks(ctx context.Context, store *dboutreach.Webhooks, metrics *telemetry.Webhooks,
-	tried *int64) error {
-	for {
+// applyWebhooks applies the events of the WhatsApp webhook that wait; one by one where they cannot be applied together.
+// Any number of processes may.
+func (h *house) applyWebhooks(ctx context.Context, store *dboutreach.Webhooks, metrics *telemetry.Webhooks) error {
+	for tried := int64(0); ; { // the last that was applied, or not, by itself
 		done, err := store.ApplyNext(ctx, webhookParts, time.Now(), h.readWebhook)
 		if err != nil {
-			*tried = h.applyEach(ctx, store, *tried)
-			return err
+			before := tried
+			if tried = h.applyEach(ctx, store, before); tried <= before { // these were all, or Postgres is away
+				return err
+			}
+			continue
 		}
 		if len(done.Received) == 0 {
 			return nil
