@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+
+	"github.com/mtlrent/conveyor/domain/campaign"
 )
 
 // history is the value of a change of the field history: the chats of a number, of up to six months, from the time
@@ -43,7 +45,8 @@ func (e *Event) addHistory(account string, raw json.RawMessage) {
 				if !ok {
 					e.unread("a message of a history has no ID")
 				}
-				if !ok || in.inbound().Wants() == "" {
+				wish := in.inbound().Wants() // one for more of no time may be older than a stop
+				if !ok || wish == "" || wish == campaign.WishResume && in.At.IsZero() {
 					continue
 				}
 				in.User = cmp.Or(in.User, cut(t.Context.User))

@@ -493,6 +493,8 @@ func TestReadsHistory(t *testing.T) {
 	named.User = "CA.1"
 	hidden := named
 	hidden.From = ""
+	undated := stop
+	undated.At = now
 	for name, tt := range map[string]struct {
 		thread, message string
 		want            []campaign.Inbound
@@ -500,6 +502,8 @@ func TestReadsHistory(t *testing.T) {
 		"a stop":                 {thread, `"from":"15145550123","type":"text","text":{"body":"STOP"}`, []campaign.Inbound{stop}},
 		"with a plus":            {`"id":"+15145550123"`, `"from":"15145550123","type":"text","text":{"body":"STOP"}`, []campaign.Inbound{stop}},
 		"a wish for more":        {thread, `"from":"15145550123","type":"text","text":{"body":"Start"}`, []campaign.Inbound{start}},
+		"a stop of no time":      {thread, `"timestamp":"","from":"15145550123","type":"text","text":{"body":"STOP"}`, []campaign.Inbound{undated}},
+		"more, of no time":       {thread, `"timestamp":"","from":"15145550123","type":"text","text":{"body":"Start"}`, nil},
 		"anything else":          {thread, `"from":"15145550123","type":"text","text":{"body":"Until when are you open?"}`, nil},
 		"a picture":              {thread, `"from":"15145550123","type":"media_placeholder"`, nil},
 		"ours":                   {thread, `"from":"15145550199","type":"text","text":{"body":"STOP"}`, nil},
