@@ -62,12 +62,12 @@ func TestHeadersAbroad(t *testing.T) {
 		require.Equal(t, want, fieldsOf(f.plan.Mapping), text)
 	}
 	f := importFile(t, []byte("Phone;Language\n5145550123;俄语\n4385550199;Türkçe\n4505550111;polonais\n"+
-		"4505550112;Французский (Канада)\n"), contact.Options{})
+		"4505550112;Французский (Канада)\n4505550113;French / Français\n"), contact.Options{})
 	var locales []string
 	for _, r := range f.rows {
 		locales = append(locales, r.Contact.Locale)
 	}
-	require.Equal(t, []string{"ru", "tr", "pl", "fr"}, locales)
+	require.Equal(t, []string{"ru", "tr", "pl", "fr", "fr"}, locales)
 }
 
 // Lines that are one quoted cell each hold the rows, in text and in a sheet.

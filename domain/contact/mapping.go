@@ -86,8 +86,8 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 		}
 		k, sure, why := byHeader(m[i].Header, f)
 		_, exact := headers[f]
-		_, made := compound(f) // "WhatsApp Business" may have yes and no
-		guessed := sure < 1 || made && !exact || k.field == FieldLocale && headers[f] != known{FieldLocale, 0}
+		_, made := compound(f) // "WhatsApp Business" may have yes and no, and "SMS"
+		guessed := sure < 1 || made && !exact || f == "sms" || k.field == FieldLocale && headers[f] != known{FieldLocale, 0}
 		if guessed && belied(k.field, sample, i) {
 			k, sure, why = known{}, 0, ""
 		}
@@ -135,7 +135,7 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 	if !m.has(FieldPhone) && !m.has(FieldEmail) {
 		byContent(m, folded, sample, o.Region, taken, func(int) bool { return true })
 	}
-	nameAlone(m, folded)
+	nameAlone(m, folded, sample)
 	nameOfRole(m, folded, sample)
 	labelled(m, folded)
 	coded(m, folded, sample)
@@ -360,12 +360,19 @@ func isDate(s string) bool {
 		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-'
 }
 
-// nameAlone takes a column "Nom", or "Nume", for the whole name where no column has given names, then those of givenBeside beside a
+// nameAlone takes a column "Nom", or "Nume", for the whole name where no column has given names, and "Nome", or
+// "Nombre", where none has family names and most of its values are of several words; then those of givenBeside beside a
 // family name for given ones, and "Name" for the family's beside a "Vorname" alone, as German has it.
-func nameAlone(m Mapping, folded []string) {
-	nameless := !m.has(FieldGiven) && !m.has(FieldName)
+func nameAlone(m Mapping, folded []string, sample [][]string) {
+	nameless, whole := !m.has(FieldGiven) && !m.has(FieldName), !m.has(FieldFamily) && !m.has(FieldName)
 	for i := range m {
-		said := unasked(folded[i])
+		said := unowned(unasked(folded[i]))
+		if whole && m[i].Field == FieldGiven && (said == "nome" || said == "nombre") && m[i].Why != "given" {
+			several, _ := share(sample, i, func(s string) bool { return strings.Contains(strings.TrimSpace(s), " ") })
+			if several > .5 {
+				m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of family names"
+			}
+		}
 		if nameless && m[i].Field == FieldFamily && (said == "nom" || said == "nume") && m[i].Why != "given" {
 			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
 		}

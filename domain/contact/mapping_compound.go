@@ -6,10 +6,12 @@ import (
 	"unicode"
 )
 
-// places are the words of headers that say where a person is reached, and the rank of a telephone there.
+// places are the words of headers that say where or by what a person is reached, and the rank of a telephone there.
 var places = func() map[string]int {
 	m := map[string]int{}
 	for rank, list := range map[int]string{
+		rankMobile: `mobile cell cellulaire portable móvil celular telemóvel mobil handy cellulare mobiel gsm`,
+		rankSecond: `other autre otro otra outro outra andere anderes altro altra sonstige sonstiger alternate secondary`,
 		rankHome: `home personal private perso personnel personnelle domicile maison privé privée particular casa pessoal
 			residencial residencia personale privato privata abitazione privat persönlich thuis prywatny domowy
 			личный домашний`,
@@ -25,7 +27,7 @@ var places = func() map[string]int {
 }()
 
 // linking words may stand between the parts of a compound header.
-var linking = strings.Fields("and y e i et und en og och u и й та ve of de del do du della di da")
+var linking = strings.Fields("and y e i et und en og och u и й та ve of de del do du della di da op")
 
 // asking are the words with which forms ask, folded; the longest of those that begin alike first.
 var asking = foldedList(`what is your|what s your|please enter your|enter your|please provide your|your|
@@ -46,6 +48,17 @@ func unasked(folded string) string {
 		if rest, ok := strings.CutPrefix(folded, words+" "); ok {
 			return rest
 		}
+	}
+	return folded
+}
+
+// owners are the words before a header for what it is one of: "Person - Phone", "Phones / Primary Phone".
+var owners = wordsOf("person personne persona pessoa persoon phones emails")
+
+// unowned is a folded header without one of owners.
+func unowned(folded string) string {
+	if first, rest, ok := strings.Cut(folded, " "); ok && owners[first] {
+		return rest
 	}
 	return folded
 }
@@ -145,6 +158,11 @@ func compound(folded string) (known, bool) {
 	if k, ok := ofVCard(words); ok {
 		return k, true
 	}
+	if name := unowned(folded); name != folded && !slices.Contains(vague, name) {
+		if k, ok := header(name); ok {
+			return k, true
+		}
+	}
 	if len(words) < 2 || len(words) > 6 {
 		return known{}, false
 	}
@@ -157,22 +175,27 @@ func compound(folded string) (known, bool) {
 // placed is what a header means that is the name of a telephone or an address, and a place: "E-Mail (privat)", "correo
 // del trabajo". A mobile is one everywhere.
 func placed(words []string) (known, bool) {
-	rank, ok := places[words[0]]
-	rest := words[1:]
-	if !ok {
-		last := len(words) - 1
-		if rank, ok = places[words[last]]; !ok {
-			return known{}, false
-		}
-		if rest = words[:last]; len(rest) > 1 && slices.Contains(linking, rest[len(rest)-1]) {
-			rest = rest[:len(rest)-1]
-		}
+	if k, ok := at(words[0], words[1:]); ok {
+		return k, true
 	}
-	name := strings.Join(rest, " ")
-	k, ok := headers[name]
+	last := len(words) - 1
+	rest := words[:last]
+	if len(rest) > 1 && slices.Contains(linking, rest[len(rest)-1]) {
+		rest = rest[:len(rest)-1]
+	}
+	return at(words[last], rest)
+}
+
+// at is what the name of a telephone or an address means at a place.
+func at(place string, words []string) (known, bool) {
+	rank, ok := places[place]
+	name := strings.Join(words, " ")
+	k, is := headers[name]
 	switch {
-	case !ok || slices.Contains(vague, name) || k.field != FieldPhone && k.field != FieldEmail:
-		return known{}, false
+	case !ok || !is || slices.Contains(vague, name) || k.field != FieldPhone && k.field != FieldEmail:
+		return k, false
+	case rank == rankSecond:
+		k.rank = max(k.rank, rank)
 	case k.field == FieldPhone && k.rank != rankMobile:
 		k.rank = rank
 	}

@@ -110,6 +110,9 @@ func numbered(folded string) (known, bool) {
 	}
 	name := strings.TrimSuffix(folded[:n], " ")
 	k, ok := headers[name]
+	if !ok {
+		k, ok = compound(name)
+	}
 	if !ok || k.field != FieldPhone && k.field != FieldEmail || slices.Contains(vague, name) {
 		return known{}, false
 	}

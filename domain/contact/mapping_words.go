@@ -36,40 +36,42 @@ var headersNear = []headerNames{
 		telephone whatsapp|tel whatsapp|whatsapp nummer|whatsappnummer|gsm|celular|telefono movil|movil|telemovel|
 		phone mobile|numero de celular|numero celular|numero de movil|telefono celular|telefone celular|telefone movel|
 		numero de telemovel|handy|handynummer|handy nr|mobil|mobilnummer|mobiltelefon|mobilfunknummer|cellulare|
-		numero di cellulare|telefono cellulare|mobiel|mobiel nummer|mobiele telefoon|gsm nummer|person phone mobile|
-		mobil tel nr`},
+		numero di cellulare|telefono cellulare|mobiel|mobiel nummer|mobiele telefoon|gsm nummer|
+		mobil tel nr|sms|sms phone|sms phone number|sms number|numero sms|remote jid`},
 	{known{FieldPhone, rankAny}, `phone|phone number|phone no|phone 1|phone1|telephone|telephone number|telephone 1|tel|tel no|
 		contact number|contact no|number|phonenumber|phone numbers|telephone principal|primary phone|main phone|
 		default phone|phone e164|e164|numero|numero de telephone|numero de tel|no de telephone|no telephone|no tel|
 		n de telephone|num tel|n tel|n telephone|num telephone|telephones|telefono|numero de telefono|telefone|
 		numero de telefone|phone 1 value|to|recipient|telefono de contacto|numero de contacto|telefone de contato|
 		numero de contato|telefono 1|telefone 1|telefon|telefonnummer|telefon nr|telefonnr|rufnummer|
-		numero di telefono|telefoon|telefoonnummer|text reminder number|person phone|direct phone|direct line`},
+		numero di telefono|telefoon|telefoonnummer|text reminder number|direct phone|direct line|primary phone number|
+		telefone principal`},
 	{known{FieldPhone, rankSecond}, `phone 2|phone2|phone 2 value|other phone|second phone|secondary phone|mobile 2|mobile phone 2|
-		tel 2|telephone 2|autre telephone|telephone autre|tel autre|phone 3 value|phone 3|alternate phone|
-		telefono 2|telefone 2|otro telefono|outro telefone|telefon 2|phone other|person phone other`},
+		tel 2|telephone 2|phone 3 value|phone 3|alternate phone|telefono 2|telefone 2|telefon 2`},
 	{known{FieldPhone, rankHome}, `home phone|home phone 2|home tel|telephone domicile|tel domicile|telephone domicile 2|
 		telephone personnel|telephone maison|tel maison|phone 4 value|landline|telephone fixe|tel fixe|telefono fijo|
 		telefone fixo|telefone residencial|festnetz|festnetznummer|telefon privat|telefono fisso|landline number|
-		phone home|person phone home`},
+		phone home`},
 	{known{FieldPhone, rankWork}, `business phone|business phone 2|work phone|office phone|company main phone|
 		company phone|company tel|co phone|co tel|co phone number|
 		telephone bureau|telephone bureau 2|tel bureau|tel travail|telephone travail|telephone professionnel|
 		tel professionnel|tel societe|telephone societe|telefono trabajo|telefono oficina|telefone comercial|
-		telefon geschaftlich|telefono ufficio|phone work|person phone work`},
+		telefon geschaftlich|telefono ufficio|phone work`},
 	{known{FieldEmail, rankMobile}, `email|e mail|email address|e mail address|mail|email 1|e mail 1 value|primary email|
 		courriel|adresse courriel|adresse e mail|adresse email|adresse mail|adresse de messagerie|adresse electronique|
 		courrier electronique|adel|mel|correo|correo electronico|emailaddress|work email|email work|e mail de contact|
 		adresse de courriel|direccion de correo|direccion de correo electronico|endereco de email|endereco de e mail|
 		correio eletronico|correio electronico|e mail adresse|emailadresse|e mailadresse|mailadresse|indirizzo email|
-		indirizzo e mail|e mailadres|emailadres|person email|person email work|premiere adresse electronique`},
+		indirizzo e mail|e mailadres|emailadres|premiere adresse electronique`},
 	{known{FieldEmail, rankSecond}, `email 2|e mail 2|e mail 2 value|e mail 2 address|adresse de messagerie 2|other email|
 		secondary email|email 3|e mail 3|e mail 3 value|e mail 3 address|adresse de messagerie 3|personal email|
-		person email home|person email other|adresse electronique secondaire`},
+		adresse electronique secondaire`},
 	{known{FieldName, 0}, `name|full name|fullname|contact name|display name|contact|customer name|customer|client|client name|
 		nom complet|nom et prenom|prenom et nom|nom prenom|prenom nom|nom du contact|nom du client|nombre completo|
 		nome completo|file as|nombre y apellidos|nombre y apellido|nome e sobrenome|nome e cognome|cognome e nome|
-		vollstandiger name|vor und nachname|vorname und nachname|kundenname|naam|volledige naam|person name|invitee name`},
+		vollstandiger name|vor und nachname|vorname und nachname|kundenname|naam|volledige naam|invitee name|
+		nom d affichage|nom affiché|nombre mostrado|nombre para mostrar|anzeigename|nome visualizzato|nome de exibição|
+		weergavenaam`},
 	{known{FieldGiven, 0}, `name first|name first name|full name first|full name first name|
 		first name|firstname|given name|givenname|given|first|forename|fn|fname|prenom|prenoms|prenom s|
 		nombre|nombres|primer nombre|nome|primeiro nome|vorname|rufname|voornaam`},
@@ -81,7 +83,7 @@ var headersNear = []headerNames{
 	{known{FieldFamily, rankOfRole}, `customer last name|contact last name|client last name|billing last name|
 		invitee last name`},
 	{known{FieldLocale, 0}, `locale|language|lang|preferred language|language code|langue|langue preferee|langue de communication|
-		idioma`},
+		idioma|idioma preferido`},
 	{known{FieldLocale, rankGuessed}, `sprache|lingua|taal`},
 	{known{FieldTags, 0}, `tags|tag|labels|label|group membership|groups|group|categories|category|etiquettes|etiquette|
 		groupes|groupe|mots cles|categorie|segment|segments|etiquetas|etiqueta|grupos|grupo|categorias|kategorien|
@@ -118,8 +120,6 @@ var presets = []preset{
 		fields: map[string]known{"default address phone": {FieldPhone, rankSecond}}},
 	{name: "Meta lead ads", needs: []string{"created time", "ad id", "form id"},
 		fields: map[string]known{"id": {"fields.lead_id", 0}, "platform": {"fields.platform", 0}}},
-	{name: "Brevo", needs: []string{"email", "sms", "landline number"},
-		fields: map[string]known{"sms": {FieldPhone, rankMobile}}},
 	{name: "vCard", needs: []string{"fn", "n"}, not: "ln",
 		fields: map[string]known{"fn": {FieldName, 0}, "n": {"fields.n", 0}}},
 	{name: "Meta custom audience", needs: []string{"email", "phone", "fn", "ln"}},

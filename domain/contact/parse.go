@@ -469,6 +469,10 @@ func readLocale(v string) string {
 	if _, other, ok := strings.Cut(v, " - "); ok && !isLanguage(other) {
 		v = strings.Replace(v, " - ", "(", 1)
 	}
+	// As Odoo has it: "French / Français".
+	if one, other, _ := strings.Cut(v, " / "); languages[fold(one)] != "" && languages[fold(one)] == languages[fold(other)] {
+		return languages[fold(one)]
+	}
 	// As Outlook has it: "French (Canada)".
 	if name, country, ok := strings.Cut(v, "("); ok {
 		if tag := languages[fold(name)]; tag != "" {

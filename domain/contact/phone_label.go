@@ -65,8 +65,8 @@ func joined(before string) bool {
 
 // ownLabel says that a folded word names a telephone of the person's own.
 func ownLabel(folded string) bool {
-	if _, ok := places[folded]; ok {
-		return true
+	if rank, ok := places[folded]; ok {
+		return rank != rankSecond
 	}
 	k, ok := headers[folded]
 	return ok && k.field == FieldPhone

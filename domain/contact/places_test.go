@@ -15,28 +15,48 @@ import (
 func TestHeadersOfPlaces(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]string{
-		"Name,Email (Work),Email (Personal)":                       "name email email",
-		"Name,Home Email,Business Email":                           "name email email",
-		"Name,Private e-mail,Office e-mail":                        "name email email",
-		"Nom complet,Courriel personnel,Courriel travail":          "name email email",
-		"Nom complet,Email pro,Email perso":                        "name email email",
-		"Nombre completo,Correo personal,Correo del trabajo":       "name email email",
-		"Nome completo,E-mail pessoal,E-mail comercial":            "name email email",
-		"Anzeigename,E-Mail (Privat),E-Mail (Arbeit)":              ". email email",
-		"Vorname,E-Mail privat,E-Mail geschäftlich":                "given_name email email",
-		"Volledige naam,E-mail privé,E-mail werk":                  "name email email",
-		"Nome e cognome,Email personale,Email lavoro":              "name email email",
-		"Name,Telefon (Mobil),Telefon (Privat),Telefon (Arbeit)":   "name phone phone phone",
-		"Naam,Telefoon privé,Telefoon werk":                        "name phone phone",
-		"Nom complet,Tél. domicile,Tél. pro":                       "name phone phone",
-		"Nome completo,Telefone casa,Telefone trabalho":            "name phone phone",
-		"Name,Email,Emergency email,Company email":                 "name email . .",
-		"Name,Phone,Work phone extension,Work phone type":          "name phone . .",
-		"FN,N,TEL;TYPE=CELL,TEL;TYPE=HOME,EMAIL;TYPE=INTERNET,ORG": "name . phone phone email .",
+		"Name,Email (Work),Email (Personal)":                                                          "name email email",
+		"Name,Home Email,Business Email":                                                              "name email email",
+		"Name,Private e-mail,Office e-mail":                                                           "name email email",
+		"Nom complet,Courriel personnel,Courriel travail":                                             "name email email",
+		"Nom complet,Email pro,Email perso":                                                           "name email email",
+		"Nombre completo,Correo personal,Correo del trabajo":                                          "name email email",
+		"Nome completo,E-mail pessoal,E-mail comercial":                                               "name email email",
+		"Anzeigename,E-Mail (Privat),E-Mail (Arbeit)":                                                 "name email email",
+		"Vorname,E-Mail privat,E-Mail geschäftlich":                                                   "given_name email email",
+		"Volledige naam,E-mail privé,E-mail werk":                                                     "name email email",
+		"Nome e cognome,Email personale,Email lavoro":                                                 "name email email",
+		"Name,Telefon (Mobil),Telefon (Privat),Telefon (Arbeit)":                                      "name phone phone phone",
+		"Naam,Telefoon privé,Telefoon werk":                                                           "name phone phone",
+		"Nom complet,Tél. domicile,Tél. pro":                                                          "name phone phone",
+		"Nome completo,Telefone casa,Telefone trabalho":                                               "name phone phone",
+		"Name,Email,Emergency email,Company email":                                                    "name email . .",
+		"Name,Phone,Work phone extension,Work phone type":                                             "name phone . .",
+		"Nombre,Apellidos,Número de teléfono,Número de teléfono móvil,Idioma preferido":               "given_name family_name phone phone locale",
+		"Prénom,Nom,Téléphone portable 2,Autre courriel":                                              "given_name family_name phone email",
+		"Personne - Nom,Personne - E-mail - Travail,Personne - Téléphone - Mobile":                    "name email phone",
+		"Person - Name,Person - Telefon - Büro,Person - Telefon - Mobil,Person - Telefon - Sonstiger": "name phone phone phone",
+		"Name / First Name,Emails / Primary Email,Phones / Primary Phone Number,Company / Name":       "given_name email phone .",
+		"Voornaam,Achternaam,Telefoon op werk,Telefoon op werk 2,Andere telefoon":                     "given_name family_name phone phone phone",
+		"Vorname,Nachname,Telefon (geschäftlich),Anderes Telefon,Andere E-Mail":                       "given_name family_name phone phone email",
+		"Nombre mostrado,Teléfono,Móvil":                                                              "name phone phone",
+		"FN,N,TEL;TYPE=CELL,TEL;TYPE=HOME,EMAIL;TYPE=INTERNET,ORG":                                    "name . phone phone email .",
 	} {
 		cells := strings.Repeat(",", strings.Count(header, ","))
 		f := importFile(t, []byte(header+"\nAnn"+cells+"\n"), contact.Options{Delimiter: ","})
 		assert.Equal(t, want, fieldsOf(f.plan.Mapping), header)
+	}
+	for text, want := range map[string]string{
+		"Nome,Telefone\nAna Souza,514-555-0123\nRui,438-555-0199\nLia Melo,450-555-0111": "name phone",
+		"Nombre,Teléfono\nAna,514-555-0123\nLuz María,438-555-0199\nRui,450-555-0111":    "given_name phone",
+		"Nome,Cognome,Telefono\nAnna Maria,Rossi,514-555-0123":                           "given_name family_name phone",
+		"EMAIL,NOM,PRENOM,SMS\na@example.com,Roy,Ann,15145550123":                        "email family_name given_name phone",
+		"Email,SMS,Landline number\na@example.com,15145550123,14385550199":               "email phone phone",
+		"Email,Phone,SMS\na@example.com,15145550123,yes":                                 "email phone .",
+		"Phone,Language\n15145550123,French / Français":                                  "phone locale",
+	} {
+		f := importFile(t, []byte(text+"\n"), contact.Options{Delimiter: ","})
+		assert.Equal(t, want, fieldsOf(f.plan.Mapping), text)
 	}
 	f := importFile(t, []byte("Name,Work phone,Tel (home),Mobile (work)\nAnn,514-555-0123,514-555-0145,\n"+
 		"Bob,514-555-0123,,438-555-0199\nCleo,514-555-0123,,\n"), contact.Options{})
