@@ -88,7 +88,7 @@ func NewPlan(a Ask, q Query, languages ...string) *Plan {
 	for i, c := range a.Clauses[:min(len(a.Clauses), mostClauses)] {
 		g := group{clause: i, words: c.Words, not: c.Not, title: c.Title, prefix: c.Prefix,
 			phrase: len(c.Words) > 1}
-		g.must = !c.Not && (c.Phrase || c.Title)
+		g.must = !c.Not && (g.phrase || c.Title)
 		switch {
 		case g.phrase || g.prefix || len(c.Words) == 0:
 		case c.Phrase:
@@ -327,7 +327,7 @@ func (p *Plan) Afford(sizes map[string]Size) {
 			}
 		}
 		sum += c.bytes
-		if p.ask.Clauses[g.clause].Phrase || !g.not && !g.must {
+		if g.phrase || !g.not && !g.must {
 			groups = append(groups, c)
 		}
 	}
