@@ -10,6 +10,7 @@ package robots
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -139,11 +140,11 @@ func trim(s string) string {
 	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) })
 }
 
-// seconds reads a Crawl-delay, "1.5", "1,5" or "10 s", up to maxDelay; 0 = it is none.
+// seconds reads a Crawl-delay, "1.5", "1,5" or "10 s", up to maxDelay; 0 = it is none, or of another unit: "500ms".
 func seconds(value string) float64 {
-	number := strings.TrimRight(strings.Replace(strings.ToLower(value), ",", ".", 1), " abcdefghijklmnopqrstuvwxyz.;")
+	number := strings.TrimRight(strings.Replace(strings.ToLower(value), ",", ".", 1), " second.;")
 	s, err := strconv.ParseFloat(number, 64)
-	if err != nil {
+	if err != nil || math.IsInf(s, 0) {
 		return 0
 	}
 	return min(max(s, 0), maxDelay.Seconds())

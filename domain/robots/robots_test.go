@@ -163,6 +163,8 @@ func TestCrawlDelay(t *testing.T) {
 		{"User-agent: *\nCrawl-delay: 1,5\n", 1500 * time.Millisecond},
 		{"User-agent: *\nCrawl-delay: 10 Seconds\n", 10 * time.Second},
 		{"User-agent: *\nCrawl-delay: 2s;\n", 2 * time.Second},
+		{"User-agent: *\nCrawl-delay: 500ms\n", 0},
+		{"User-agent: *\nCrawl-delay: 1 min\n", 0},
 		{"User-agent: *\nCrawl-delay: soon\n", 0},
 		{"User-agent: *\nCrawl-delay: -1\n", 0},
 		{"User-agent: *\nCrawl-delay: NaN\n", 0},
