@@ -75,7 +75,8 @@ var outWords = slices.Concat(alertWords, []string{"out of stock", "sold out", "c
 	"หมดสต็อก", "tạm hết", "ngừng kinh doanh", "tidak tersedia", "kehabisan stok", "habis dijual", "uppselt",
 	"ekki til á lager", "tillfälligt slut", "väliaikaisesti loppu", "tilapäisesti loppu", "momenteel niet",
 	"niet meer leverbaar", "niet beschikbaar", "nicht mehr erhältlich", "online nicht verfügbar",
-	"online nicht lieferbar", "wieder verfügbar", "vorübergehend nicht", "zur zeit nicht", "épuisé",
+	"online nicht lieferbar", "wieder verfügbar", "vorübergehend nicht", "zur zeit nicht", "stock épuisé",
+	"article épuisé", "article est épuisé", "produit épuisé", "produit est épuisé", "temporairement épuisé",
 	"non è più in vendita", "al momento non", "temporaneamente non", "temporalmente sin",
 	"no está disponible", "ya no está", "indisponível no momento", "temporariamente indisponível",
 	"chwilowo niedostępn", "produkt wycofany", "towar niedostępny", "brak towaru", "dočasně nedostupn",
@@ -125,7 +126,8 @@ func cutAlerts(s string) (rest string, back, alert bool) {
 
 // outAlone say so where a line says nothing else but, perhaps, the thing that it speaks of.
 var outAlone = []string{"unavailable", "not available", "discontinued", "nicht verfügbar", "nicht lieferbar",
-	"non disponible", "indisponible", "discontinué", "non disponibile", "no disponible", "terminato", "scaduta",
+	"non disponible", "indisponible", "épuisé", "épuisée", "discontinué", "non disponibile", "no disponible", "terminato",
+	"scaduta",
 	"indisponível",
 	"niedostępny", "nedostupné", "není k dispozici", "indisponibil", "loppu", "habis", "ended", "sold",
 	"no stock"}

@@ -78,11 +78,12 @@ func TestStockNegated(t *testing.T) {
 			"Not available online", "0 in stock", "In stock: no", "No stock", "Stock: 0", "Availability: Out",
 			"Momentan niet beschikbaar", "Нет в наличии", "brak w magazynie", "ikke på lager", "Auf Lager: nein",
 			"Dieses Produkt ist zur Zeit nicht verfügbar", "This item isn't available", "Not yet in stock",
-			"No se encuentra disponible", "沒有貨", "Verfügbarkeit: nicht lieferbar", "Produto não disponível"},
+			"No se encuentra disponible", "沒有貨", "Cet article est épuisé", "Épuisée",
+			"Verfügbarkeit: nicht lieferbar", "Produto não disponível"},
 		draft.InStock: {"Not in stock? Call us", "no minimum, in stock", "Nicht vergessen: auf Lager",
 			"Il ne reste que 2 en stock", "10 in stock", "Item no 12345 in stock", "No reviews available. In stock",
 			"Only 3 left in stock", "Nur noch 2 auf Lager", "Availability: in stock", "Stock: 10", "No hassle, available now",
-			"Do not wait. In stock"},
+			"Do not wait. In stock", "Un voyant signale que la batterie est épuisée", "Il rentre chez lui, épuisé"},
 	}
 	for wanted, list := range lines {
 		for _, line := range list {
