@@ -202,6 +202,7 @@ func TestBrands(t *testing.T) {
 		{"one in Italian", `<h1>Lampada</h1><p>Marchio: Lucida</p>`, "Lucida"},
 		{"a publisher in Polish", `<h1>Las</h1><p>Wydawnictwo: Dom</p>`, "Dom"},
 		{"a producer whom the name has", `<h1>Hollow Creek red wine</h1><p>Producer: Hollow Creek</p>`, "Hollow Creek"},
+		{"a maker in Italian", `<h1>Trapano a batteria</h1><p>Produttore: Lumen</p>`, "Lumen"},
 		{"the producer of a record", `<h1>Harvest Lights</h1><p>Producer: George Hale</p>`, ""},
 		{"the one of a film", `<h1>Le Quai</h1><p>Producteur : Marc Villon</p><p>Marque : Lumen</p>`, "Lumen"},
 		{"the only breadcrumb, under a maker's path", `<nav class="breadcrumb"><a href="/">Home</a>

@@ -108,7 +108,7 @@ var labels = func() map[string]label {
 		"vörumerki", "廠牌", "牌子", "品牌名稱", "品牌名称", "ブランド名", "브랜드명",
 		"thương hiệu", "ยี่ห้อ", "แบรนด์", "márka", "brend", "znamka", "zīmols")
 	add("brand", labelLikely,
-		"manufacturer", "hersteller", "erzeuger", "fabricant", "fabricante", "producent", "výrobce",
+		"manufacturer", "hersteller", "erzeuger", "fabricant", "produttore", "fabricante", "producent", "výrobce",
 		"výrobca", "producator", "producător", "gyártó", "valmistaja", "tillverkare", "fabrikant", "производитель",
 		"виробник",
 		"fabrikat", "wydawnictwo", "wydawca", "nakladatelství", "vydavatelství", "förlag", "forlag", "uitgeverij",
@@ -116,7 +116,7 @@ var labels = func() map[string]label {
 		"proizvođač", "proizvajalec", "tootja", "gamintojas", "ražotājs", "üretici", "יצרן", "الشركة المصنعة", "제조사",
 		"製造商", "制造商", "生產商")
 	// that of a film or a record is a person: one whose name the product has is a brand
-	add("brand", labelWeak, "producer", "producteur", "produttore", "productor", "produtor", "vendor", "designer", "by", "von",
+	add("brand", labelWeak, "producer", "producteur", "productor", "produtor", "vendor", "designer", "by", "von",
 		"par", "di", "de la marque", "sold by brand", "lieferant")
 	return m
 }()
