@@ -125,6 +125,7 @@ func TestNumbersOfShops(t *testing.T) {
 		{"of several offers", "/lamp", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
 			"offers":[{"@type":"Offer","sku":"1230","price":49.9},{"@type":"Offer","sku":"1231","price":49.9}]}</script>`, "", ""},
 		{"few digits without a colon", "/lamp", `<h1>Lamp</h1><p>Réf. 3-44</p>`, "3-44", ""},
+		{"a code that is for paying less", "/lamp", `<h1>Lampada</h1><p>Codice SCONTO10</p>`, "", ""},
 		{"how many of them", "/lamp", `<h1>Lamp</h1><p>Ref. 3 of 44</p>`, "", ""},
 		{"Estonian", "/lamp", `<h1>Lamp</h1><p>Tootekood: 763127</p>`, "763127", ""},
 		{"Hebrew", "/lamp", `<h1>Lamp</h1><p>קוד מוצר: 101693</p>`, "101693", ""},

@@ -252,7 +252,8 @@ func (p *page) readLabels() []labelled {
 					continue
 				}
 				v := code(strings.Join(fields[k:], " "))
-				if n := digits(v); n >= 4 || n > 0 && len(fields) == k+1 { // "Réf. 3-44", but "Ref. 3 of 44"
+				// "Réf. 3-44", but "Ref. 3 of 44" and "Codice SCONTO10"
+				if digits(v) >= 4 || v != "" && isDigit(v[0]) && len(fields) == k+1 {
 					add(l, v, cover(start, start+1))
 				}
 			}
