@@ -59,6 +59,7 @@ func TestAmountsBeside(t *testing.T) {
 		{"a bid and where bids began", `<p>Starting price $90</p><p>$400</p>`, "400", ""},
 		{"in one way of paying", `<p>R$ 44,90 no Pix</p><p>R$ 49,90</p>`, "49.90", ""},
 		{"by a transfer", `<p>$44,90 con transferencia bancaria</p><p>$49,90</p>`, "49.90", ""},
+		{"in the only way that is shown", `<b>R$ 49,90</b> no Pix` + cart + `<p>Troca por R$ 15,00</p>`, "49.90", ""},
 		{"a label", `<p>Price: £49.90</p><p>£12.00</p>`, "49.90", ""},
 		{"other products", `<p>£49.90</p><div class="related"><p class="price">£9.90</p></div>`, "49.90", ""},
 		{"other sizes", `<p>£49.90</p><ul class="sizes"><li>Large £59.90</li><li>Small £29.90</li></ul>`, "49.90", ""},

@@ -88,13 +88,14 @@ var (
 	cuesUnit = []string{"/*", "per", "pro", "je", "al kg", "le kilo", "par", "al litro", "x", "off", "- off",
 		"a month", "al mese", "monthly", "mensual*", "de réduction", "di sconto", "de descuento", "discount",
 		"cashback",
-		// in one way of paying
-		"no pix", "com pix", "via pix", "no boleto", "con transferencia*", "por transferencia*", "en efectivo",
 		"with code", "with coupon", "using code", "mit code", "mit gutschein", "avec le code", "con código",
 		"con cupón",
 		"con codice", "com cupom", "z kodem", "s kódem", "met code", "med kod", "saved", "sparen", "gespart",
 		"voucher", "gutschein*", "mehr", "more", "deposit", "including postage",
 		"including shipping"}
+	// After an amount: it is for one way of paying, and may be the only one that is shown.
+	cuesWay = []string{"no pix", "com pix", "via pix", "no boleto", "con transferencia*", "por transferencia*",
+		"en efectivo"}
 	// Alone before an amount: it is a former one, "de R$ 99 por R$ 79".
 	cuesWasAlone = []string{"de", "vorher", "war", "était", "era"}
 	// After an amount: it is for one piece, which is what is sold.
@@ -175,6 +176,9 @@ func (p *page) cued(before, after string) float64 {
 	after = strings.TrimLeft(after, " (*")
 	if beginsWithAny(after, cuesPiece) {
 		return points
+	}
+	if beginsWithAny(after, cuesWay) {
+		points += p.w[priceCueWay]
 	}
 	if unitIs.MatchString(before) || perUnit.MatchString(after) ||
 		(beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) &&

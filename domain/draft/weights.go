@@ -113,6 +113,7 @@ var (
 	priceCuePrice = adds("price.cue-price", 1.2, "the words before it announce the price: Price:, jetzt nur")
 	priceSigned   = adds("price.signed", -3, "a plus or minus sign before it makes it a surcharge or a rebate")
 	priceCueFrom  = adds("price.cue-from", -1, "the words before it say that prices begin there")
+	priceCueWay   = adds("price.cue-way", -0.5, "the words after it say that it is for one way of paying: no Pix")
 	priceCueUnit  = adds("price.cue-unit", -2, "the words after it make it a unit price or a discount: per kg, off")
 
 	// The labels of numbers and brands.
