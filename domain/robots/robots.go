@@ -288,8 +288,8 @@ func normalize(path string) string {
 	return b.String()
 }
 
-// escapes are the characters of ASCII that are compared in their escaped form: those that the URL standard escapes in a
-// path or in a query, and by the RFC those that are reserved, but for the ones that part an address: "/?#&=+;".
+// escapes are the characters of ASCII that are compared in their escaped form: those that no address has by RFC 3986,
+// and those that it reserves, but for the ones that part an address: "/?#&=+;".
 const escapes = "\"<>\\^`{|}" + "!$'()*,:@[]"
 
 func unreserved(c byte) bool {
