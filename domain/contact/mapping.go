@@ -86,8 +86,9 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 		}
 		k, sure, why := byHeader(m[i].Header, f)
 		_, exact := headers[f]
-		_, made := compound(f) // "WhatsApp Business" may have yes and no, and "SMS"
-		guessed := sure < 1 || made && !exact || f == "sms" || k.field == FieldLocale && headers[f] != known{FieldLocale, 0}
+		_, made := compound(f)
+		asks := holdsWord(f, "sms") || holdsWord(f, "whatsapp") // these may have yes and no
+		guessed := sure < 1 || made && !exact || asks || k.field == FieldLocale && headers[f] != known{FieldLocale, 0}
 		if guessed && belied(k.field, sample, i) {
 			k, sure, why = known{}, 0, ""
 		}
@@ -357,7 +358,7 @@ func isDate(s string) bool {
 		return false
 	}
 	return s[4] == '-' && s[7] == '-' || s[4] == '/' && s[7] == '/' ||
-		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-'
+		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-' || s[2] == '.' && s[5] == '.'
 }
 
 // nameAlone takes a column "Nom", or "Nume", for the whole name where no column has given names, and "Nome", or

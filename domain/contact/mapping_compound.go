@@ -159,7 +159,9 @@ func compound(folded string) (known, bool) {
 		return k, true
 	}
 	if name := unowned(folded); name != folded && !slices.Contains(vague, name) {
-		if k, ok := header(name); ok {
+		k, ok := header(name)
+		reaches := k.field == FieldPhone || k.field == FieldEmail
+		if ok && (reaches || words[0] != "phones" && words[0] != "emails") { // "Phones / Label" is of the number
 			return k, true
 		}
 	}

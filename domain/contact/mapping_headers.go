@@ -184,14 +184,14 @@ func unnumbered(header string) string {
 
 // inLanguages is what a header means that says the same in several languages: "Courriel / Email". "Nom" alone, which
 // may be a whole name or a part of one, is what the other says.
-func inLanguages(header string) (all known, ok bool) {
-	parts := strings.FieldsFunc(header, func(r rune) bool { return strings.ContainsRune("/|"+lineEnds, r) })
+func inLanguages(written string) (all known, ok bool) {
+	parts := strings.FieldsFunc(written, func(r rune) bool { return strings.ContainsRune("/|"+lineEnds, r) })
 	if len(parts) < 2 || len(parts) > 4 {
 		return known{}, false
 	}
 	for _, part := range parts {
 		folded := fold(part)
-		k, found := headers[folded]
+		k, found := header(folded)
 		switch {
 		case !found || ok && folded != "nom" && k.field != all.field:
 			return known{}, false

@@ -40,6 +40,8 @@ func TestHeadersOfPlaces(t *testing.T) {
 		"Voornaam,Achternaam,Telefoon op werk,Telefoon op werk 2,Andere telefoon":                     "given_name family_name phone phone phone",
 		"Vorname,Nachname,Telefon (geschäftlich),Anderes Telefon,Andere E-Mail":                       "given_name family_name phone phone email",
 		"Nombre mostrado,Teléfono,Móvil":                                                              "name phone phone",
+		"Prénom,Nom,Téléphone,Autre téléphone / Other phone":                                          "given_name family_name phone phone",
+		"Name,Phones / Label,Phones / Phone,Emails / Label,Emails / Email":                            "name . phone . email",
 		"FN,N,TEL;TYPE=CELL,TEL;TYPE=HOME,EMAIL;TYPE=INTERNET,ORG":                                    "name . phone phone email .",
 	} {
 		cells := strings.Repeat(",", strings.Count(header, ","))
@@ -54,6 +56,8 @@ func TestHeadersOfPlaces(t *testing.T) {
 		"Email,SMS,Landline number\na@example.com,15145550123,14385550199":               "email phone phone",
 		"Email,Phone,SMS\na@example.com,15145550123,yes":                                 "email phone .",
 		"Phone,Language\n15145550123,French / Français":                                  "phone locale",
+		"Phone,SMS / WhatsApp,3. SMS\n15145550123,yes,no":                                "phone . .",
+		"Phone,WhatsApp,SMS\n15145550123,no,05.01.2024":                                  "phone . .",
 	} {
 		f := importFile(t, []byte(text+"\n"), contact.Options{Delimiter: ","})
 		assert.Equal(t, want, fieldsOf(f.plan.Mapping), text)
