@@ -243,10 +243,10 @@ func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor st
 		}
 		b := new(pgx.Batch)
 		b.Queue(sqlPersonLeave, tenant, id)
+		b.Queue(sqlTenantContacts, tenant, -1) // before campaigns, as a tenant is stopped
 		b.Queue(sqlPersonMessagesForget, tenant, digest, campaign.ClassCanceled)
 		b.Queue(sqlPersonErrorsForget, tenant, digests(tenant, c.Persons()))
 		b.Queue(sqlContactDelete, tenant, id)
-		b.Queue(sqlTenantContacts, tenant, -1)
 		db.AuditAdd(ctx, b, db.AuditEntry{
 			At: now, Actor: actor, Action: "contact.deleted", Subject: fmt.Sprintf("contact/%d", id),
 			Detail: map[string]any{"tenant": tenant},

@@ -261,6 +261,15 @@ func TestForgetWhileToldOf(t *testing.T) {
 				return err
 			},
 		},
+		"the tenant is stopped by another message of a campaign": {
+			nil, "SELECT FROM campaigns FOR NO KEY UPDATE",
+			func(m *mailing, other uuid.UUID, _ campaign.Claim, _ uuid.UUID) error {
+				_, err := m.hear(context.Background(), told{report: &campaign.Report{
+					PhoneNumberID: "acme", WAMID: wamid(other, 1), Status: campaign.MessageFailed, Verdict: refusal(190), At: time.Now(),
+				}})
+				return err
+			},
+		},
 		"WhatsApp has another number": {
 			5, "SELECT FROM tenants FOR NO KEY UPDATE",
 			func(m *mailing, _ uuid.UUID, mine campaign.Claim, token uuid.UUID) error {
