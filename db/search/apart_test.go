@@ -64,6 +64,11 @@ func TestSearchParted(t *testing.T) {
 		require.Empty(t, ask(quoted).Hits, "%s: quotes ask for just this form", quoted)
 	}
 	require.Equal(t, []string{"Page 33"}, found(ask(`"refrigerators" "with"`)))
+	l.put(t, page(35, "a comparison of Terrassenschrauben, suitable and delightful"))
+	require.Equal(t, []string{"Page 35"}, found(ask("schraube")))
+	for _, within := range []string{"paris", "table", "light"} {
+		require.Empty(t, found(ask(within)), "%s is not what the last part of a compound says", within)
+	}
 	l.put(t, page(34, "a case of the smartphone 15"))
 	require.Equal(t, "smartphone 15", ask("smartphnoe 15").DidYouMean)
 	for n := range 5 {

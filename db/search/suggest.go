@@ -124,7 +124,7 @@ const (
 )
 
 // misspelt adds to fixes words of the query that hardly any page has, with words that are spelt nearly so, or, where no
-// page has one, with those that begin so or have it within. Where there is one, hardly any page has all words.
+// page has one, with those that begin so or are compounds of it. Where there is one, hardly any page has all words.
 func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking, fixes []fix) ([]fix, error) {
 	tried, most, words := 0, maxFixedWords, s.plan.Words()
 	if len(words) > maxFixedAll {
@@ -179,13 +179,15 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking, fixes
 }
 
 const sqlSearchWithin = `/* sqlSearchWithin */
-SELECT term FROM search_terms WHERE term LIKE '%' || $1 || '%' ORDER BY length(term), term LIMIT $2`
+SELECT term FROM search_terms WHERE term LIKE '____%' || $1 || '%' AND right(term, length($1) + 2) LIKE '%' || $1 || '%'
+ORDER BY length(term), term LIMIT $2`
 
-// leastWithin is how many letters a part of a compound has at least.
+// leastWithin is how many letters the last part of a compound has at least. Those before it are four or more, and an
+// ending of two at most may follow: paris is no part of comparison, light none of delight.
 const leastWithin = 5
 
-// begun adds to fixes the words that begin with that of a clause, which no page has, or else those that it is
-// a part of, as of compounds: schraube of Terrassenschrauben.
+// begun adds to fixes the words that begin with that of a clause, which no page has, or else compounds of which it is
+// the last part: schraube of Terrassenschrauben.
 func (s *searching) begun(ctx context.Context, fixes []fix, clause int) ([]fix, error) {
 	word := s.ask.Clauses[clause].Words[0]
 	longer, _, err := s.beginning(ctx, s.tx, word, maxFixes+1)
@@ -199,7 +201,7 @@ func (s *searching) begun(ctx context.Context, fixes []fix, clause int) ([]fix, 
 	return fixes, err
 }
 
-// within are words that pages have of which one is a part, the shortest first.
+// within are compounds that pages have of which a word is the last part, the shortest first.
 func (s *searching) within(ctx context.Context, word string) ([]string, error) {
 	longer, err := db.Rows(ctx, s.tx, pgx.RowTo[string], sqlSearchWithin, word, maxFixes)
 	if err != nil || len(longer) == 0 {

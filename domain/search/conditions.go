@@ -91,7 +91,7 @@ func (p *Plan) Conditions() []Condition {
 					term.Language = t.language
 				}
 				c.Terms = append(c.Terms, term)
-				if other := spelt[t.term]; other != "" && term.Exact {
+				if other := spelt[t.term]; other != "" && term.Exact && !p.ask.Clauses[g.clause].Phrase {
 					c.Terms = append(c.Terms, Term{Text: other, Exact: true})
 				}
 			}

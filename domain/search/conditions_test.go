@@ -97,6 +97,11 @@ func TestConditions(t *testing.T) {
 		}}},
 		"de":     {{Terms: []search.Term{{Text: "de", Exact: true}, {Text: "en:de"}, {Text: "fr:de"}}}},
 		`-"a b"`: {{Terms: []search.Term{{Text: "a", Exact: true}, {Text: "b", Exact: true}}, Phrase: true, Not: true}},
+		`"saint" saint -"ste"`: {
+			{Terms: []search.Term{{Text: "saint", Exact: true}}},
+			{Terms: []search.Term{{Text: "saint", Exact: true}, {Text: "st", Exact: true}, {Text: "en:saint"}, {Text: "fr:saint"}}},
+			{Terms: []search.Term{{Text: "ste", Exact: true}}, Not: true},
+		},
 		"intitle:7 lou*": {
 			{Terms: []search.Term{{Text: "7", Exact: true}}, Title: true},
 			{Terms: []search.Term{{Text: "lou", Exact: true}}, Prefix: true},

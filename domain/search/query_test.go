@@ -256,9 +256,9 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		words := 0
+		words, quoted := 0, strings.ContainsAny(s, `"＂“”„‟«»「」『』`)
 		for _, c := range a.Clauses {
-			if len(c.Words) == 0 || len(c.Words) > 1 && !c.Phrase || c.Prefix && c.Phrase {
+			if len(c.Words) == 0 || c.Phrase != (len(c.Words) > 1) && !(c.Phrase && quoted) || c.Prefix && c.Phrase {
 				t.Fatalf("%q: %+v", s, c)
 			}
 			if !c.Not {
