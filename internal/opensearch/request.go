@@ -34,9 +34,9 @@ type request struct {
 	corrections map[string]string // by the word of a clause
 }
 
-// word is the word of a clause that is a plain word, and "" of any other.
+// word is the word of a clause that is a plain word, quoted or not, and "" of any other.
 func word(c search.Clause) string {
-	if c.Phrase || c.Not || c.Title || c.Prefix || len(c.Words) != 1 {
+	if c.Not || c.Title || c.Prefix || len(c.Words) != 1 {
 		return ""
 	}
 	return c.Words[0]
@@ -50,7 +50,7 @@ func (s *request) words() (all []search.Clause) {
 		switch w := word(c); {
 		case w == "":
 			others = others || !c.Not
-		case !c.Name && search.Stop("", w):
+		case !c.Name && !c.Phrase && search.Stop("", w):
 			stops = append(stops, c)
 		default:
 			all = append(all, c)
@@ -62,12 +62,18 @@ func (s *request) words() (all []search.Clause) {
 	return all
 }
 
+// better is how the word of a clause is spelt better. One in quotes is asked for as it is.
+func (s *request) better(c search.Clause) (spelling string, ok bool) {
+	spelling, ok = s.corrections[word(c)]
+	return spelling, ok && !c.Phrase
+}
+
 // corrected is the query with the words that are spelt better.
 func (s *request) corrected() search.Ask {
 	out := s.ask
 	out.Clauses = slices.Clone(out.Clauses)
 	for i, c := range out.Clauses {
-		if better, ok := s.corrections[word(c)]; ok {
+		if better, ok := s.better(c); ok {
 			out.Reword(i, better)
 		}
 	}
@@ -141,7 +147,7 @@ func clause(c search.Clause) object {
 
 // word is the query for a plain word, or for its better spelling at half the weight.
 func (s *request) word(c search.Clause) object {
-	better, ok := s.corrections[word(c)]
+	better, ok := s.better(c)
 	if !ok {
 		return s.either(c)
 	}
@@ -217,7 +223,7 @@ func (s *request) body(relaxed bool) object {
 func (s *request) unknown() string {
 	var out []string
 	for _, c := range s.words() {
-		if w := word(c); search.Typos(w) > 0 && len(out) < maxCorrections {
+		if w := word(c); !c.Phrase && search.Typos(w) > 0 && len(out) < maxCorrections {
 			out = append(out, w)
 		}
 	}
@@ -299,7 +305,7 @@ func (s *request) highlight() object {
 	for _, c := range s.words() {
 		add(c, c.Words[0])
 		others(c)
-		if better, ok := s.corrections[word(c)]; ok {
+		if better, ok := s.better(c); ok {
 			add(c, better)
 		}
 	}

@@ -75,7 +75,7 @@ func (e *Engine) Search(ctx context.Context, q search.Query) (search.Results, er
 	results = s.results(relaxed, true)
 	results.Relaxed = s.total(relaxed) > strict
 	for _, c := range s.ask.Clauses {
-		if better, ok := s.corrections[word(c)]; ok && !slices.Contains(results.Corrected, better) {
+		if better, ok := s.better(c); ok && !slices.Contains(results.Corrected, better) {
 			results.Corrected = append(results.Corrected, better)
 		}
 	}

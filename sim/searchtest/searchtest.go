@@ -293,6 +293,9 @@ func testTypingErrors(x *index) {
 			x.t.Errorf("%q and %q are marked in %q", title, text, h.Snippet.Text)
 		}
 	}
+	x.finds(`"apartmant"`)
+	x.finds(`"houses"`)
+	x.finds(`"houses" apartment`, "one") // a quoted word that no page has leaves the others
 	r = x.search(search.Query{Text: "apartment"})
 	if len(r.Corrected) != 0 || r.DidYouMean != "" {
 		x.t.Errorf("a word that is there is corrected: %+v", r)
