@@ -131,8 +131,8 @@ func newFinder(a Ask, language string) *finder {
 	return f
 }
 
-// begin notes how a word begins. No stemmer changes the first two letters of a word, but the y of dying (TestStemBegins):
-// other words need no stem.
+// begin notes how a word begins: words that begin otherwise need no stem, as no stemmer changes the first two letters
+// but the y of dying (TestStemBegins).
 func (f *finder) begin(word string) { f.begins[word[0]] |= second(word) }
 
 // second is the bit of the second byte of a word, all bits where it has none.
