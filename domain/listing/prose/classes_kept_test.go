@@ -183,6 +183,9 @@ var keptClasses = map[string][]classCase{
 		{"Bon d'achat de 400 $ à la remise des clés. 975 $ chauffé", "rent=975 heat=yes"},
 		{"Discounts of $200 for students. $1,450 a month", "rent=1450"},
 		{"Idéal pour 2 personnes 550 $", "rent=550"},
+		{"Beau 3 1/2 proche autobus et centre d'achat 725$ chauffé", "rooms=3.5 rent=725 heat=yes"},
+		{"Près des centres d'achats 850$ par mois", "rent=850"},
+		{"Bons d'achat de 300$. Loyer 875$", "rent=875"},
 	},
 	"amenities misspelt": {
 		{"Terasse arrière, grand loker", "only=balcony,storage"},

@@ -313,6 +313,7 @@ func (l *amountLead) word(w string) bool {
 func (l *amountLead) cost(w string, pays role) {
 	p, a := l.p, l.a
 	switch last, next := p.word(l.k-1), p.word(l.k+1); {
+	case (w == "achat" || w == "achats") && p.word(l.k-2) != "bon" && p.word(l.k-2) != "bons": // "centre d'achat 850 $"
 	case worths[w] && (next == "de" || next == "of"): // "appareils d'une valeur de 1000 $"
 		a.role, a.worth = forOther, true
 	case pays == forDiscount && (next == "applique" || last == "apres" || last == "after"): // "rabais appliqué : 723 $"
