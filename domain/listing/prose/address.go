@@ -30,7 +30,7 @@ func ParseAddress(s string) listing.Address {
 		}
 	}
 	parts = kept
-	if len(parts) > 1 {
+	if len(parts) > 1 && cities[cityKey(parts[1])] == "" {
 		if door, u := cutUnit(parts[0]); u != "" && civicList(door) { // "559 # 6, rue Boisseau"
 			parts[0], first = door, u
 		}

@@ -60,7 +60,8 @@ func (m *addressMention) doors() bool {
 	if p.sym(k) == '(' && p.sym(k+2) == ')' && p.words[k+1].kind == word && listing.StreetWord(p.word(k+3)) {
 		k += 3 // "6245 (bas) rue Chabot"
 	}
-	if n := p.ofNamed(k); n > k && t.digits > 1 && (p.streetBegins(n) || p.numberedStreet(n)) {
+	if n := p.ofNamed(k); n > k && t.digits > 1 && !nearWords[p.word(i-1)] &&
+		(p.streetBegins(n) || p.numberedStreet(n)) {
 		k = n // "situé au 200 de la rue Cartier"
 	}
 	m.street, m.apart = k, row == i && k > own
@@ -79,7 +80,7 @@ func (m *addressMention) ofStreet(headline bool) bool {
 		return true
 	}
 	m.typed = m.p.streetBegins(m.street)
-	if m.typed && m.p.ofOffice(m.at) {
+	if m.p.ofOffice(m.at) {
 		return false
 	}
 	if !m.typed && !((headline || m.situated() || m.item()) && m.nameAlone()) {
@@ -137,14 +138,19 @@ func (m *addressMention) nameAlone() bool {
 }
 
 // item tells whether number and name are an item by themselves, and the name is joined: "5132 Henri-Bourassa. 615 $",
-// ", 4225, des Cyprès,". "1535 Crossfit" and the lines of buses are none.
+// ", 4225, des Cyprès,". "1535 Crossfit", the lines of buses, and a rent before a quarter, "750, Les Saules",
+// "850 Centre-Ville", are none.
 func (m *addressMention) item() bool {
 	p, k := m.p, m.p.ofNamed(m.street)
 	if p.words[m.at].digits < 3 || !p.itemStart(m.at) && p.sym(m.at-1) != ',' || p.noDoor(m.at) || k >= len(p.words) {
 		return false
 	}
 	end := p.streetEnd(k, false)
-	return (k > m.street || end > k) && (p.stop(end+1) || p.sym(end+1) == ',')
+	if k > m.street && p.word(m.street)[0] != 'd' || k == m.street && (end == k ||
+		p.words[m.at].digits < 4 && !p.itemStart(m.at)) {
+		return false
+	}
+	return p.stop(end+1) || p.sym(end+1) == ','
 }
 
 // ofNamed passes what leads to the name of a street at i, "de la", "Des".
@@ -477,7 +483,7 @@ func (p *Prose) properName(i int) bool {
 var notNames = set("pieces personnes dollars minutes grand grande tout avec pour dans ideal superbe beau belle neuf " +
 	"neuve luxueux " +
 	"near next steps from with vacant louer renove renovee renovated location rental rent week weekly jours heures " +
-	"places secteur quartier metro " +
+	"places secteur quartier metro centre haute basse vieux " +
 	"proche pres inclus incl salles logis loyers lits stationnements fermees closed bright sunny spacious beautiful " +
 	"modern")
 
