@@ -413,6 +413,9 @@ func (p *Prose) boughtBefore(i int) bool {
 		}
 	}
 	for k := i + 1; k <= i+7 && !p.stop(k) && p.sym(k) != ','; k++ {
+		if yes, _, _, ok := p.verdict(k); ok && yes { // "laveuse-sécheuse incluses et divan à vendre"
+			return false
+		}
 		if p.seq(k, "a", "vendre") || p.seq(k, "for", "sale") || p.word(k) == "sold" ||
 			strings.HasPrefix(p.word(k), "vendu") {
 			return true

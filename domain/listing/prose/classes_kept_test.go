@@ -195,6 +195,8 @@ var keptClasses = map[string][]classCase{
 		{"Le lave-vaisselle peut être vendu par la locataire", "only="},
 		{"The dishwasher can be sold to the next tenant", "only="},
 		{"Lave-vaisselle inclus", "only=dishwasher"},
+		{"Laveuse-sécheuse incluses et divan à vendre", "washer_dryer=yes only=washer_dryer"},
+		{"Dishwasher included but the fridge is sold separately", "only=dishwasher"},
 	},
 	"a yard with an s": {
 		{"Accès à la cours arrière", "only=yard"},
@@ -207,6 +209,12 @@ var keptClasses = map[string][]classCase{
 		{"Furnished, heated, unlimited internet", "furnished=yes heat=yes internet=?"},
 		{"Possibilité d'avoir accès à internet haute vitesse illimité", ""},
 		{"WIFI illimité dans la rue", ""},
+		{"Câble inclus\nTélé sans internet", "cable=yes"},
+		{"À la charge du locataire : Hydro, internet illimité.", "electricity=-|no internet=-|no"},
+		{"Possibilité d'ajouter : câble, internet illimité, téléphone", ""},
+		{"Immeuble branché, internet illimité disponible", ""},
+		{"4 1/2 disponible maintenant, belle cuisine, internet illimité, balcon",
+			"rooms=4.5 available=now internet=yes only=balcony"},
 	},
 	"streets behind \"de la\", and units before them": {
 		{"W: Situé au 200 de la rue Cartier", "civic=200 street=rue_Cartier"},

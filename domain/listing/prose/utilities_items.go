@@ -17,7 +17,7 @@ func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
 		k := p.passBullet(i)
 		what, last := p.thing(k)
 		if !p.words[i].line {
-			if end := p.unlimited(last + 1); what == internet && end > 0 {
+			if end := p.unlimited(last + 1); what == internet && end > 0 && !p.underExcluded(k) && !p.onOfferBefore(k) {
 				f(what, true, k, end)
 			}
 			continue
@@ -38,7 +38,8 @@ func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
 			continue
 		}
 		for n := k; n < end; n++ {
-			if thing, to := p.thing(n); thing == internet || thing == cable || thing == hotWater {
+			if thing, to := p.thing(n); (thing == internet || thing == cable || thing == hotWater) &&
+				p.word(n-1) != "sans" {
 				f(thing, thing != hotWater || !p.underTenant(i), n, to)
 			}
 		}
@@ -50,16 +51,24 @@ func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
 
 // unlimited returns the last token of the item, which goes on at i, when it says that there is no limit, or 0.
 func (p *Prose) unlimited(i int) int {
-	for free := false; ; i++ {
-		w := p.word(i)
-		free = free || strings.HasPrefix(w, "illimite") || w == "unlimited"
+	for free := false; lineFillers[p.word(i)] && !p.stop(i); i++ {
+		free = free || strings.HasPrefix(p.word(i), "illimite") || p.word(i) == "unlimited"
 		if free && p.listEnds(i+1) {
 			return i
 		}
-		if !lineFillers[w] || p.stop(i) {
-			return 0
+	}
+	return 0
+}
+
+// onOfferBefore tells whether the sentence up to i is of what may be had: "possibilité d'ajouter câble, internet".
+func (p *Prose) onOfferBefore(i int) bool {
+	for k := i - 1; k >= i-30 && !p.stop(k+1); k-- {
+		switch p.word(k) {
+		case "possibilite", "possibility", "option", "options":
+			return true
 		}
 	}
+	return false
 }
 
 // underTenant tells whether the line at i is in a list under a heading of what the tenant pays: "À la charge du
