@@ -128,6 +128,7 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks, after
 	if err != nil {
 		return after // Postgres is away
 	}
+	failed, why := 0, error(nil)
 	for _, e := range events {
 		reports, inbound, unread := h.readWebhook(e)
 		done, err := store.ApplyRead(ctx, e.ID, reports, inbound, unread, time.Now())
@@ -135,9 +136,12 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks, after
 		if class, _ := fault.Of(err); class == fault.Invalid {
 			err = store.Fail(ctx, e.ID, err.Error(), time.Now())
 		}
-		if err != nil && ctx.Err() == nil {
-			h.log.WarnContext(ctx, "applying a webhook failed, it is tried again", "webhook", e.ID, "err", err)
+		if err != nil {
+			failed, why = failed+1, fmt.Errorf("webhook %d: %w", e.ID, err)
 		}
+	}
+	if failed > 0 && ctx.Err() == nil { // once for all: where Postgres only reads, none can be applied
+		h.log.WarnContext(ctx, "webhooks could not be applied, they are tried again", "webhooks", failed, "err", why)
 	}
 	if len(events) < most {
 		return 0
