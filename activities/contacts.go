@@ -25,7 +25,6 @@ type Imports struct {
 	Yields   *ImportYields
 	Metrics  ImportMetrics
 	Now      func() time.Time
-	Reserve  int64 // bytes that decoded copies leave free where files are stored
 
 	reading tenantFiles // in this process
 }
@@ -90,8 +89,8 @@ type ImportParsed interface {
 type ImportFiles interface {
 	ReaderAt(ctx context.Context, key string, size int64) io.ReaderAt
 	OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
-	// PutCopy stores the decoded copy of a file. Where it leaves fewer than reserve bytes free it is fault.Transient.
-	PutCopy(ctx context.Context, file string, text io.Reader, reserve int64) (key string, err error)
+	// PutCopy stores the decoded copy of a file. It is fault.Limited where there is no room for it.
+	PutCopy(ctx context.Context, file string, text io.Reader) (key string, err error)
 }
 
 // ImportMetrics counts. Its methods may be called by several goroutines at once.
@@ -211,7 +210,7 @@ func (a *Imports) plan(ctx context.Context, u contact.Import) (contact.Import, e
 		if u.Room != nil {
 			text = &roomy{text, *u.Room}
 		}
-		if u.Copy, err = a.Files.PutCopy(ctx, u.File, text, a.Reserve); err != nil {
+		if u.Copy, err = a.Files.PutCopy(ctx, u.File, text); err != nil {
 			return u, err
 		}
 	}

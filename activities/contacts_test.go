@@ -264,7 +264,7 @@ func (f *fakeUpload) OpenRange(ctx context.Context, key string, offset, length i
 	return io.NopCloser(bytes.NewReader(data)), err
 }
 
-func (f *fakeUpload) PutCopy(_ context.Context, _ string, text io.Reader, _ int64) (string, error) {
+func (f *fakeUpload) PutCopy(_ context.Context, _ string, text io.Reader) (string, error) {
 	data, err := io.ReadAll(text)
 	f.files["u/copy"] = data
 	return "u/copy", err

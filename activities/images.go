@@ -40,6 +40,8 @@ type ImageSource interface {
 
 // ImageBlobs keeps bytes under a key made of their content; storing them twice is storing them once.
 type ImageBlobs interface {
+	// Room is fault.Limited while there is no room for pictures.
+	Room(ctx context.Context) error
 	PutImage(ctx context.Context, data []byte, ext string) (key, sum string, err error)
 	PutThumbnail(ctx context.Context, key string, data []byte) (thumbnailKey string, err error)
 }
@@ -58,11 +60,15 @@ const mostDeaths = 3
 
 // AttachImage downloads an image and shows it with its listing. Failed fetches are counted in the table; when the
 // fault's class allows no more, the image becomes a dead letter, here and not in the workflow, so that an image that
-// came by message ends the same way. Failures of our own stores are retried without end. A fetch is counted before it
+// came by message ends the same way. Failures of our own stores are retried without end; while there is no room for
+// pictures, none is downloaded. A fetch is counted before it
 // begins, so that an image that kills its worker each time ends as well; a worker that stops takes that back.
 func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 	entered(ctx, listing.StageImages, job.Ref)
 	id, img := job.Ref.ID(), job.Image
+	if err := a.Blobs.Room(ctx); err != nil {
+		return fmt.Errorf("fetch image of %s: %w", job.Ref, err)
+	}
 	begun, err := countTry(ctx, func() error { return a.Store.EndImage(ctx, id, img.URL) }, func() (int, error) {
 		return a.Store.BeginImage(ctx, id, img.URL)
 	})

@@ -86,6 +86,8 @@ func (g *gallery) Photo(context.Context, string) (web.Photo, error) {
 	}, nil
 }
 
+func (g *gallery) Room(context.Context) error { return g.fails["room"] }
+
 func (g *gallery) PutImage(_ context.Context, data []byte, ext string) (key, sum string, err error) {
 	return "images/" + string(data) + "." + ext, "abcd", g.fails["put"]
 }
@@ -122,6 +124,20 @@ func TestAttachImage(t *testing.T) {
 	}, g.attached)
 	require.Equal(t, now, g.at)
 	require.Zero(t, g.attempts)
+}
+
+// While there is no room, no host is asked for a picture that could not be kept, and it costs no attempt.
+func TestAttachImageWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	full := &fault.Error{Class: fault.Limited, After: time.Minute, Err: errors.New("it waits for room")}
+	for _, at := range []string{"room", "put", "thumbnail"} {
+		g := &gallery{state: "pending", fails: map[string]error{at: full}}
+		require.ErrorIs(t, attach(t, g, false), full, at)
+		require.Equal(t, at != "room", g.fetched > 0, at)
+		require.Zero(t, g.attempts, at)
+		require.Zero(t, g.begun, at)
+		require.Empty(t, g.failed, at)
+	}
 }
 
 // An image at which one worker after another dies is given up before it kills a fourth one.

@@ -58,7 +58,7 @@ func (h *house) api(ctx context.Context) error {
 	}))
 	h.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "conveyor_files_reserve_bytes",
-		Help: "Bytes that have to be free where files are stored for uploads to be accepted.",
+		Help: "Bytes that have to be free where files are stored for uploads to be accepted, and for pictures and bodies to be stored.",
 	}, func() float64 { return float64(h.config.Outreach.UploadReserve) }))
 	handler := api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Hosts: h.config.API.Hosts,

@@ -128,6 +128,7 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 		return h, err
 	}
 	h.blobs.SpareWith(db.NewRetention(h.pool).SpareBlob)
+	h.blobs.KeepFree(c.Outreach.UploadReserve)
 	h.launch = &launch.Launch{
 		Temporal: h.temporal, Namespace: h.namespace, Stages: c.Listings.Stages, Enrich: c.Listings.Enrich,
 		Versioned: c.Temporal.Deployment != "",

@@ -40,7 +40,7 @@ func (h *house) imports() system {
 			return []workers.Row{
 					{Queue: workflows.QueueUploadJobs, Slots: importFiles, Activities: []any{&activities.Imports{
 						Uploads: all, Readings: all, Split: all, Ends: all, Files: h.blobs, Cores: cores, Yields: yields,
-						Metrics: metrics, Now: time.Now, Reserve: h.config.Outreach.UploadReserve,
+						Metrics: metrics, Now: time.Now,
 					}}},
 					{Queue: workflows.QueueUploadChunks, Slots: c.Chunks, Activities: []any{&activities.ImportChunks{
 						Uploads: all, Chunks: store, Files: h.blobs, Cores: cores, Yields: yields, Metrics: metrics,

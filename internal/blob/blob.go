@@ -36,6 +36,8 @@ type Store struct {
 	spare  func(ctx context.Context, key string) error
 	marked atomic.Bool // the folder's mark was seen
 
+	reserve int64 // bytes that stay free in the folder
+
 	mu     sync.Mutex
 	looked time.Time // at the bucket
 	found  error     // then
@@ -198,7 +200,8 @@ var (
 
 // PutImage stores a picture under its SHA-256, which it returns in lower-case hex, and returns the key, of the form
 // images/ab/cd/abcd….jpg. ext is jpg, png, gif or webp; anything else is fault.Invalid. The same bytes twice are stored
-// once. A reader sees all of a file or none. A full disk is fault.Transient.
+// once. A reader sees all of a file or none. A full disk is fault.Transient, and one that has less than the reserve of
+// KeepFree fault.Limited.
 func (s *Store) PutImage(ctx context.Context, data []byte, ext string) (key, sum string, err error) {
 	if pictures[ext] == "" {
 		return "", "", fault.Newf(fault.Invalid, "store image: bad extension %.20q", ext)
@@ -206,8 +209,8 @@ func (s *Store) PutImage(ctx context.Context, data []byte, ext string) (key, sum
 	return s.putAs(ctx, "images", data, ext)
 }
 
-// PutFile stores a file of a draft as PutImage stores a picture; ext is html, png or json. The key is of the form
-// files/ab/cd/abcd….html.
+// PutFile stores a file of a draft as PutImage stores a picture, but for the reserve; ext is html, png or json. The key
+// is of the form files/ab/cd/abcd….html.
 func (s *Store) PutFile(ctx context.Context, data []byte, ext string) (key, sum string, err error) {
 	if files[ext] == "" {
 		return "", "", fault.Newf(fault.Invalid, "store file: bad extension %.20q", ext)
@@ -281,6 +284,11 @@ func (s *Store) put(ctx context.Context, key string, data []byte) error {
 	}
 	if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 		return classify("look for", key, err)
+	}
+	if !strings.HasPrefix(key, "files/") {
+		if err := s.leaves(ctx, int64(len(data)), s.reserve); err != nil {
+			return err
+		}
 	}
 	if err := s.write(ctx, key, contentType, data); err != nil {
 		return classify("write", key, err)

@@ -226,7 +226,7 @@ func TestNothingIsWrittenBelowAMount(t *testing.T) {
 		"upload":    func() error { _, err := s.PutUpload(t.Context(), strings.NewReader("x")); return err },
 		"thumbnail": func() error { _, err := s.PutThumbnail(t.Context(), thumbnailOf, []byte("x")); return err },
 		"rows":      func() error { return s.PutRows(t.Context(), rowsOf, 1, []byte("x")) },
-		"copy":      func() error { _, err := s.PutCopy(t.Context(), rowsOf, strings.NewReader("x"), 0); return err },
+		"copy":      func() error { _, err := s.PutCopy(t.Context(), rowsOf, strings.NewReader("x")); return err },
 	}
 	all := func(when string) {
 		t.Helper()

@@ -2,9 +2,11 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -72,6 +74,30 @@ func (s *Store) Free(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("find free space of %s: %w", s.dir, err)
 	}
 	return is.free, nil
+}
+
+// roomAgain is when it is looked again for room.
+const roomAgain = time.Minute
+
+// KeepFree has what would leave fewer than so many bytes free in the folder of the store wait for room: decoded copies,
+// pictures and records of crawls; rows of imports have half of it. Files of drafts, which are a dead letter where they
+// cannot be kept, and uploads, for which the caller looks, may take it all. Call it before the store is used.
+func (s *Store) KeepFree(bytes int64) { s.reserve = bytes }
+
+// Room is fault.Limited while less than the reserve of KeepFree is free in the folder of the store.
+func (s *Store) Room(ctx context.Context) error { return s.leaves(ctx, 0, s.reserve) }
+
+// leaves is fault.Limited where a file of so many bytes leaves less than a reserve free.
+func (s *Store) leaves(ctx context.Context, bytes, reserve int64) error {
+	if reserve == 0 {
+		return nil
+	}
+	free, err := s.Free(ctx)
+	if err != nil || free-bytes >= reserve {
+		return err
+	}
+	return &fault.Error{Class: fault.Limited, After: roomAgain, Err: errors.New("less is free where files are stored " +
+		"than CONVEYOR_UPLOAD_RESERVE; it waits for room")}
 }
 
 // empty says that a folder has nothing in it, or is none.

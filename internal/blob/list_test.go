@@ -40,7 +40,7 @@ func TestList(t *testing.T) {
 	for range 5 {
 		f, err := s.PutUpload(t.Context(), strings.NewReader("a;b"))
 		require.NoError(t, err)
-		_, err = s.PutCopy(t.Context(), f.Key, strings.NewReader("a,b"), 0)
+		_, err = s.PutCopy(t.Context(), f.Key, strings.NewReader("a,b"))
 		require.NoError(t, err)
 		for n := range 3 {
 			require.NoError(t, s.PutRows(t.Context(), f.Key, n, []byte("a")))

@@ -15,9 +15,14 @@ func TestSparing(t *testing.T) {
 	t.Parallel()
 
 	const fits = 3*spareEvery + 1000
-	r := &sparing{Reader: strings.NewReader(strings.Repeat("x", 9*spareEvery)), reserve: 5000}
+	r := &sparing{Reader: strings.NewReader(strings.Repeat("x", 9*spareEvery))}
 	var read int64
-	r.free = func() (int64, error) { return r.reserve + fits - read, nil }
+	r.room = func() error {
+		if read > fits {
+			return fault.Newf(fault.Limited, "it waits for room")
+		}
+		return nil
+	}
 	var err error
 	for p := make([]byte, 32<<10); err == nil; {
 		var n int
@@ -25,7 +30,7 @@ func TestSparing(t *testing.T) {
 		read += int64(n)
 	}
 	require.NotErrorIs(t, err, io.EOF)
-	require.Equal(t, fault.Transient, fault.ClassOf(err))
+	require.Equal(t, fault.Limited, fault.ClassOf(err))
 	require.GreaterOrEqual(t, read, int64(fits))
 	require.LessOrEqual(t, read, int64(fits+spareEvery))
 }

@@ -45,22 +45,19 @@ func (s *Store) PutUpload(ctx context.Context, src io.Reader) (UploadFile, error
 }
 
 // PutCopy stores the decoded copy of an uploaded file beside it, and returns its key. It replaces one that was there;
-// a reader sees all of it or nothing. The errors are those of PutUpload, and fault.Transient once fewer than reserve
-// bytes are free in the folder of the store.
-func (s *Store) PutCopy(ctx context.Context, file string, src io.Reader, reserve int64) (key string, err error) {
+// a reader sees all of it or nothing. The errors are those of PutUpload, and fault.Limited once the reserve of KeepFree
+// is not free any more.
+func (s *Store) PutCopy(ctx context.Context, file string, src io.Reader) (key string, err error) {
 	key = strings.TrimSuffix(file, "file") + "copy"
-	free := func() (int64, error) { return s.Free(ctx) }
-	_, err = s.stream(ctx, key, &sparing{Reader: src, free: free, reserve: reserve})
+	_, err = s.stream(ctx, key, &sparing{Reader: src, room: func() error { return s.Room(ctx) }})
 	return key, err
 }
 
-// sparing fails once fewer than reserve bytes are free: a short file unpacks to more than a disk has, and others need
-// it, too.
+// sparing fails once there is no room: a short file unpacks to more than a disk has, and others need it, too.
 type sparing struct {
 	io.Reader
-	free    func() (int64, error)
-	reserve int64
-	left    int64 // to be read before free is asked again
+	room func() error
+	left int64 // to be read before room is asked again
 }
 
 // spareEvery is how many bytes are read between two looks at what is free.
@@ -68,13 +65,8 @@ const spareEvery = 1 << 20
 
 func (r *sparing) Read(p []byte) (int, error) {
 	if r.left <= 0 {
-		free, err := r.free()
-		if err != nil {
+		if err := r.room(); err != nil {
 			return 0, err
-		}
-		if free < r.reserve {
-			return 0, fault.Newf(fault.Transient, "unpack a file: less is free where files are stored than "+
-				"CONVEYOR_UPLOAD_RESERVE; it waits for room")
 		}
 		r.left = spareEvery
 	}
@@ -104,10 +96,15 @@ func (s *Store) Bytes(ctx context.Context, key string) (int64, error) {
 	return is.Size, nil
 }
 
-// PutRows keeps the rows of a chunk of an uploaded file beside it, and replaces what was there.
+// PutRows keeps the rows of a chunk of an uploaded file beside it, and replaces what was there. It is fault.Limited
+// where it leaves less than half the reserve of KeepFree: the other half is for imports that run. Their rows are
+// removed as they are stored, and their copies at their end; where they waited, none would make room for another.
 func (s *Store) PutRows(ctx context.Context, file string, n int, data []byte) error {
 	key := rowsKey(file, n)
 	if err := checkUpload(key); err != nil {
+		return err
+	}
+	if err := s.leaves(ctx, int64(len(data)), s.reserve/2); err != nil {
 		return err
 	}
 	if err := s.write(ctx, key, "application/octet-stream", data); err != nil {

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"gocloud.dev/blob/memblob"
@@ -57,7 +60,7 @@ func TestUploads(t *testing.T) {
 			_, err = s.ReaderAt(ctx, f.Key, f.Bytes+1<<20).ReadAt(make([]byte, 10), f.Bytes)
 			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the file is shorter than its row says")
 
-			copied, err := s.PutCopy(ctx, f.Key, strings.NewReader("decoded"), 0)
+			copied, err := s.PutCopy(ctx, f.Key, strings.NewReader("decoded"))
 			require.NoError(t, err)
 			for _, n := range []int{0, 7} {
 				require.NoError(t, s.PutRows(ctx, f.Key, n, []byte("first")))
@@ -99,7 +102,7 @@ func TestUploads(t *testing.T) {
 				requireClass(t, fault.Invalid, err)
 				requireClass(t, fault.Invalid, s.DeleteUpload(ctx, key))
 				requireClass(t, fault.Invalid, s.PutRows(ctx, key, 1, nil))
-				_, err = s.PutCopy(ctx, key, strings.NewReader(""), 0)
+				_, err = s.PutCopy(ctx, key, strings.NewReader(""))
 				requireClass(t, fault.Invalid, err)
 			}
 			_, err = s.Open(ctx, other.Key)
@@ -176,24 +179,54 @@ func TestUploadsNotMounted(t *testing.T) {
 	requireClass(t, fault.Gone, err)
 }
 
-// While the reserve is not free, no file is unpacked, and the copy before stays.
-func TestCopyLeavesReserve(t *testing.T) {
+// While the reserve is not free, nothing is stored that can wait, and what is there stays.
+func TestReserveIsLeft(t *testing.T) {
 	t.Parallel()
 
 	dir := t.TempDir()
 	s := open(t, dir)
 	f, err := s.PutUpload(t.Context(), strings.NewReader("x"))
 	require.NoError(t, err)
+	picture, _, err := s.PutImage(t.Context(), []byte("there"), "png")
+	require.NoError(t, err)
 	free, err := s.Free(t.Context())
 	require.NoError(t, err)
-	for _, reserve := range []int64{0, free / 2} {
-		_, err = s.PutCopy(t.Context(), f.Key, strings.NewReader("decoded"), reserve)
-		require.NoError(t, err)
+	writes := map[string]func(text string) error{
+		"copy":      func(text string) error { _, err := s.PutCopy(t.Context(), f.Key, strings.NewReader(text)); return err },
+		"picture":   func(text string) error { _, _, err := s.PutImage(t.Context(), []byte(text), "png"); return err },
+		"thumbnail": func(text string) error { _, err := s.PutThumbnail(t.Context(), picture, []byte(text)); return err },
+		"record":    func(text string) error { _, err := s.PutRecord(t.Context(), []byte(text)); return err },
+		"rows":      func(text string) error { return s.PutRows(t.Context(), f.Key, 1, []byte(text)) },
+		"draft":     func(text string) error { _, _, err := s.PutFile(t.Context(), []byte(text), "json"); return err },
 	}
-	_, err = s.PutCopy(t.Context(), f.Key, strings.NewReader("more"), math.MaxInt64)
-	requireClass(t, fault.Transient, err)
-	require.ErrorContains(t, err, "CONVEYOR_UPLOAD_RESERVE; it waits for room")
+	for _, tt := range []struct {
+		reserve int64
+		stored  []string
+	}{
+		{0, []string{"copy", "picture", "thumbnail", "record", "rows", "draft"}},
+		{free / 2, []string{"copy", "picture", "thumbnail", "record", "rows", "draft"}},
+		{free + free/2, []string{"rows", "draft"}}, // rows of imports that run have half of it
+		{math.MaxInt64, []string{"draft"}},
+	} {
+		s.KeepFree(tt.reserve)
+		for what, write := range writes {
+			err := write(fmt.Sprintf("%s beside %d", what, tt.reserve))
+			if slices.Contains(tt.stored, what) {
+				require.NoError(t, err, "%s beside %d", what, tt.reserve)
+				continue
+			}
+			class, after := fault.Of(err)
+			require.Equal(t, fault.Limited, class, "%s beside %d", what, tt.reserve)
+			require.GreaterOrEqual(t, after, time.Second, what)
+			require.ErrorContains(t, err, "CONVEYOR_UPLOAD_RESERVE; it waits for room", what)
+		}
+	}
+	requireClass(t, fault.Limited, s.Room(t.Context()))
+	_, _, err = s.PutImage(t.Context(), []byte("there"), "png")
+	require.NoError(t, err, "it takes no room")
 	there, err := os.ReadDir(filepath.Dir(filepath.Join(dir, f.Key)))
 	require.NoError(t, err)
-	require.Len(t, there, 2, "the file and the copy before, and no part of the third")
+	require.Len(t, there, 3, "the file, its rows and the copy before, and no part of another")
+	s.KeepFree(0)
+	require.NoError(t, s.Room(t.Context()))
 }

@@ -19,7 +19,7 @@ type Outreach struct {
 	UploadBytes   int64 `env:"CONVEYOR_UPLOAD_MAX_BYTES" envDefault:"1073741824" doc:"most bytes of a file of contacts, as it is sent, 1024 to 4294967296" validate:"min=1024,max=4294967296"`
 	UploadShare   int   `env:"CONVEYOR_UPLOAD_SHARE" envDefault:"5000" doc:"chunks of 1,000 rows that may wait of one tenant before its uploads are refused with 429" validate:"min=1"`
 	UploadChunks  int   `env:"CONVEYOR_UPLOAD_CHUNKS" envDefault:"60000" doc:"chunks of 1,000 rows that may wait of all tenants before uploads are refused with 429" validate:"min=1"`
-	UploadReserve int64 `env:"CONVEYOR_UPLOAD_RESERVE" envDefault:"536870912" doc:"bytes that stay free in the folder of CONVEYOR_BLOB_URL: with less, uploads are refused with 429, and GET /ready says that files are stuck; 0 asks for none" validate:"min=0"`
+	UploadReserve int64 `env:"CONVEYOR_UPLOAD_RESERVE" envDefault:"536870912" doc:"bytes that stay free in the folder of CONVEYOR_BLOB_URL: with less, uploads are refused with 429, pictures, bodies of crawls and unpacked files wait, and imports below half of it; GET /ready says that files are stuck; 0 asks for none" validate:"min=0"`
 	UploadLow     int   `env:"CONVEYOR_UPLOAD_LOW" envDefault:"80" doc:"per cent of CONVEYOR_UPLOAD_SHARE and CONVEYOR_UPLOAD_CHUNKS that the waiting chunks must fall to before uploads are accepted again, 0 to 100" validate:"min=0,max=100"`
 
 	CampaignLate time.Duration `env:"CONVEYOR_CAMPAIGN_LATE" envDefault:"1h" doc:"how long after its time a campaign with a time may start, where its not_after does not say it: a later one is paused, not sent; 0 is for ever" validate:"min=0"`
