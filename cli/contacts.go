@@ -242,7 +242,7 @@ func (c *contactsImportCmd) refused(ctx context.Context, r Client, tenant ofTena
 		rows = file
 	}
 	if !c.JSON {
-		if err := printRefused(out, rows, u.Rows.Invalid, c.Errors != ""); err != nil {
+		if err := printRefused(out, rows, u.Rows.Invalid-u.Rows.Unlisted, c.Errors != ""); err != nil {
 			return err
 		}
 	}
@@ -336,6 +336,9 @@ func printUpload(out io.Writer, u apioutreach.Upload) error {
 	}
 	_, err := fmt.Fprintf(out, "%d rows read: %d valid (%d new, %d updated, %d unchanged), %d refused, %d duplicates\n",
 		n.Read, n.Valid, n.New, n.Updated, n.Skipped, n.Invalid, n.Duplicate)
+	if n.Unlisted > 0 {
+		_, err = fmt.Fprintf(out, "the first %d of the refused rows are kept; the others are counted only\n", n.Invalid-n.Unlisted)
+	}
 	return err
 }
 

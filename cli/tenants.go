@@ -45,7 +45,7 @@ type tenantsCreateCmd struct {
 	MaxNoticesDay  *int64 `help:"Maximum of messages of saved searches a day; the default is 10,000." placeholder:"N"`
 	MaxLists       *int64 `help:"Maximum of lists of contacts; the default is 500." placeholder:"N"`
 	MaxSegments    *int64 `help:"Maximum of segments; the default is 500." placeholder:"N"`
-	MaxBytes       *int64 `help:"Maximum of bytes of uploaded files and their copies; the default is 20 GiB." placeholder:"N"`
+	MaxBytes       *int64 `help:"Maximum of bytes of uploaded files, their copies and refused rows; the default is 20 GiB." placeholder:"N"`
 	JSON           bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
@@ -176,7 +176,7 @@ type tenantsSetCmd struct {
 	MaxNoticesDay  quota   `help:"Maximum of messages of saved searches a day, or none." placeholder:"N"`
 	MaxLists       quota   `help:"Maximum of lists of contacts, or none." placeholder:"N"`
 	MaxSegments    quota   `help:"Maximum of segments, or none." placeholder:"N"`
-	MaxBytes       quota   `help:"Maximum of bytes of uploaded files and their copies, or none." placeholder:"N"`
+	MaxBytes       quota   `help:"Maximum of bytes of uploaded files, their copies and refused rows, or none." placeholder:"N"`
 	Stop           string  `help:"Accept no file and send nothing of the tenant any more, for this reason; imports that have begun go on." placeholder:"REASON"`
 	Resume         bool    `help:"Go on after a stop."`
 	JSON           bool    `name:"json" help:"Print the answer of the API as JSON."`

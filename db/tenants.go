@@ -47,7 +47,7 @@ type Quotas struct {
 	MaxNoticesDay *int64 `json:"max_notices_day"` // messages of saved searches that are begun in a day, UTC; 10,000
 	MaxLists      *int64 `json:"max_lists"`       // of contacts; 500
 	MaxSegments   *int64 `json:"max_segments"`    // 500
-	MaxBytes      *int64 `json:"max_bytes"`       // of uploaded files and their copies; 20 GiB
+	MaxBytes      *int64 `json:"max_bytes"`       // of uploaded files, their copies and refused rows; 20 GiB
 }
 
 // A TenantState says whether a tenant's work is done.

@@ -85,7 +85,7 @@ type Tenant struct {
 	MaxNoticesDay  *int64           `json:"max_notices_day,omitempty" doc:"messages of saved searches in a day, UTC; absent: no limit"`
 	MaxLists       *int64           `json:"max_lists,omitempty" doc:"of contacts; absent: no limit"`
 	MaxSegments    *int64           `json:"max_segments,omitempty" doc:"absent: no limit"`
-	MaxBytes       *int64           `json:"max_bytes,omitempty" doc:"of uploaded files and their copies; absent: no limit"`
+	MaxBytes       *int64           `json:"max_bytes,omitempty" doc:"of uploaded files, their copies and refused rows; absent: no limit"`
 	State          string           `json:"state" enum:"active,stopped"`
 	StoppedReason  string           `json:"stopped_reason,omitempty" doc:"why it is stopped"`
 	Contacts       int64            `json:"contacts" doc:"that it has"`
@@ -117,7 +117,7 @@ type TenantStart struct {
 	MaxNoticesDay  *int64 `json:"max_notices_day,omitempty" minimum:"0" doc:"messages of saved searches in a day, UTC; absent: 10,000"`
 	MaxLists       *int64 `json:"max_lists,omitempty" minimum:"0" doc:"of contacts; absent: 500"`
 	MaxSegments    *int64 `json:"max_segments,omitempty" minimum:"0" doc:"absent: 500"`
-	MaxBytes       *int64 `json:"max_bytes,omitempty" minimum:"0" doc:"of uploaded files and their copies; absent: 20 GiB"`
+	MaxBytes       *int64 `json:"max_bytes,omitempty" minimum:"0" doc:"of uploaded files, their copies and refused rows; absent: 20 GiB"`
 }
 
 type createTenantInput struct{ Body TenantStart }
@@ -242,7 +242,7 @@ type TenantPatch struct {
 	MaxNoticesDay  Quota   `json:"max_notices_day,omitzero" required:"false" doc:"messages of saved searches in a day, UTC; null: no limit"`
 	MaxLists       Quota   `json:"max_lists,omitzero" required:"false" doc:"of contacts; null: no limit"`
 	MaxSegments    Quota   `json:"max_segments,omitzero" required:"false" doc:"null: no limit"`
-	MaxBytes       Quota   `json:"max_bytes,omitzero" required:"false" doc:"of uploaded files and their copies; null: no limit"`
+	MaxBytes       Quota   `json:"max_bytes,omitzero" required:"false" doc:"of uploaded files, their copies and refused rows; null: no limit"`
 	State          *string `json:"state,omitempty" enum:"active,stopped"`
 	StoppedReason  *string `json:"stopped_reason,omitempty" maxLength:"1000" doc:"shown while it is stopped"`
 }

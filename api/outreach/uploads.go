@@ -177,6 +177,7 @@ type UploadRows struct {
 	New       int64 `json:"new"`
 	Updated   int64 `json:"updated"`
 	Skipped   int64 `json:"skipped" doc:"known contacts that nothing was changed of"`
+	Unlisted  int64 `json:"unlisted,omitempty" doc:"of invalid: rows that are counted only. errors.csv and the refusals have those before them, up to 512 MiB, and what max_bytes of the tenant leaves"`
 }
 
 func (h Uploads) show(ctx context.Context, u dboutreach.Upload) Upload {
@@ -190,7 +191,7 @@ func (h Uploads) show(ctx context.Context, u dboutreach.Upload) Upload {
 		Options: options, Chunks: u.Chunks, StoredChunks: u.Stored,
 		Rows: UploadRows{
 			Read: u.RowsRead, Valid: u.Valid, Invalid: u.Invalid, Duplicate: u.Duplicate, New: u.New, Updated: u.Updated,
-			Skipped: u.Skipped,
+			Skipped: u.Skipped, Unlisted: u.Unlisted,
 		},
 		CreatedBy: u.CreatedBy, CreatedAt: u.CreatedAt, StartedAt: u.StartedAt, FinishedAt: u.FinishedAt,
 		Workflow: h.door.WorkflowFor(ctx, contact.ImportWorkflowID(u.ID)),

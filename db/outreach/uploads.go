@@ -57,6 +57,9 @@ type Upload struct {
 	New       int64
 	Updated   int64
 	Skipped   int64 // known contacts that nothing was changed of
+	Unlisted  int64 // of Invalid: those that are counted, and of which nothing else is kept
+
+	RefusedBytes int64 // of those of which something is kept; they count for Room
 
 	CreatedBy  string
 	CreatedAt  time.Time
@@ -94,7 +97,7 @@ const (
     id, tenant, file_name, blob, copy, bytes, sha256, asked, options, `
 
 	sqlUploadRest = `, known, dry_run, lists, tags, state, error, chunks,
-    stored, rows_read, valid, invalid, duplicate, new, updated, skipped, created_by, created_at, started_at,
+    stored, rows_read, valid, invalid, duplicate, new, updated, skipped, unlisted, refused_bytes, created_by, created_at, started_at,
     finished_at`
 
 	sqlUploadColumns = sqlUploadFirst + `NULL::jsonb` + sqlUploadRest
@@ -159,8 +162,8 @@ func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 		if err != nil || len(added) == 0 {
 			return db.Refused(err)
 		}
-		var left *int64
-		if err := tx.QueryRow(ctx, sqlUploadsRoom, u.Tenant, uuid.Nil).Scan(&left); err != nil {
+		left, err := uploadsRoom(ctx, tx, u.Tenant)
+		if err != nil {
 			return err
 		}
 		if left != nil && *left < 0 {

@@ -173,7 +173,8 @@ WHERE c.tenant = $1 AND c.upload = $2 AND c.n = d.n AND c.rows = d.rows`
 
 	sqlUploadStored = `/* sqlUploadStored */
 UPDATE uploads SET stored = stored + $3, rows_read = rows_read + $4, valid = valid + $5, invalid = invalid + $6,
-    duplicate = duplicate + $7, new = new + $8, updated = updated + $9, skipped = skipped + $10
+    duplicate = duplicate + $7, new = new + $8, updated = updated + $9, skipped = skipped + $10,
+    unlisted = unlisted + $11, refused_bytes = refused_bytes + $12
 WHERE tenant = $1 AND id = $2`
 )
 
@@ -343,15 +344,6 @@ type persisting struct {
 	now    time.Time
 }
 
-// An errorRow is a row of upload_errors.
-type errorRow struct {
-	Row      int64             `json:"row"`
-	Line     int64             `json:"line"`
-	Problems []contact.Problem `json:"problems"`
-	Record   []string          `json:"record"`
-	Persons  []uuid.UUID       `json:"persons"`
-}
-
 func (p *persisting) run(ctx context.Context) error {
 	valid, contacts := p.unique()
 	u := p.upload
@@ -473,13 +465,17 @@ func (p *persisting) count(ctx context.Context, added int64) error {
 		sum.Skipped += n.Skipped
 	}
 	u, b := p.upload, new(pgx.Batch)
-	if len(p.errors) > 0 {
-		b.Queue(sqlUploadErrorsAdd, u.Tenant, u.ID, p.errors)
+	listed, bytes, err := p.listed(ctx)
+	if err != nil {
+		return err
+	}
+	if len(listed) > 0 {
+		b.Queue(sqlUploadErrorsAdd, u.Tenant, u.ID, listed)
 	}
 	b.Queue(sqlChunksStored, u.Tenant, u.ID, numbers, columns[0], columns[1], columns[2], columns[3], columns[4],
 		columns[5], columns[6], p.now)
 	b.Queue(sqlUploadStored, u.Tenant, u.ID, len(numbers), sum.Rows, sum.Valid, sum.Invalid, sum.Duplicate, sum.New,
-		sum.Updated, sum.Skipped)
+		sum.Updated, sum.Skipped, len(p.errors)-len(listed), bytes)
 	if added > 0 && !u.DryRun {
 		b.Queue(sqlTenantContacts, u.Tenant, added)
 	}

@@ -1,7 +1,9 @@
 package outreach
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -107,4 +109,53 @@ func (s *Uploads) Reasons(ctx context.Context, tenant string, id uuid.UUID) ([]R
 		return nil, uploadFault(err, "count errors of", id)
 	}
 	return out, nil
+}
+
+// An errorRow is a row of upload_errors.
+type errorRow struct {
+	Row      int64             `json:"row"`
+	Line     int64             `json:"line"`
+	Problems []contact.Problem `json:"problems"`
+	Record   []string          `json:"record"`
+	Persons  []uuid.UUID       `json:"persons"`
+}
+
+// refusedMost is how many bytes are kept of the refused rows of an upload: as many as two million ordinary rows have.
+// They count for the Room of their tenant, too.
+const refusedMost = 512 << 20
+
+// listed are the refused rows that are kept: the first of the upload, until they have refusedMost bytes or their tenant
+// has no Room. Those after them are counted only.
+func (p *persisting) listed(ctx context.Context) (rows []errorRow, bytes int64, err error) {
+	if len(p.errors) == 0 || p.upload.Unlisted > 0 {
+		return nil, 0, nil
+	}
+	left := max(refusedMost-p.upload.RefusedBytes, 0)
+	room, err := uploadsRoom(ctx, p.tx, p.upload.Tenant)
+	if err != nil {
+		return nil, 0, err
+	}
+	if room != nil {
+		left = min(left, max(*room, 0))
+	}
+	slices.SortStableFunc(p.errors, func(a, b errorRow) int { return cmp.Compare(a.Row, b.Row) })
+	for i, e := range p.errors {
+		if bytes+e.bytes() > left {
+			return p.errors[:i], bytes, nil
+		}
+		bytes += e.bytes()
+	}
+	return p.errors, bytes, nil
+}
+
+// bytes is about what a row takes.
+func (e errorRow) bytes() int64 {
+	n := 100
+	for _, cell := range e.Record {
+		n += len(cell) + 4
+	}
+	for _, why := range e.Problems {
+		n += len(why.Field) + len(why.Code) + len(why.Message) + 50
+	}
+	return int64(n)
 }

@@ -30,8 +30,8 @@ func (s *Uploads) Copied(ctx context.Context, tenant string, id uuid.UUID, bytes
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		var left *int64
-		if err := tx.QueryRow(ctx, sqlUploadsRoom, tenant, uuid.Nil).Scan(&left); err != nil {
+		left, err := uploadsRoom(ctx, tx, tenant)
+		if err != nil {
 			return err
 		}
 		if left != nil && *left < 0 {
@@ -46,13 +46,19 @@ const (
 	sqlUploadsRoom = `/* sqlUploadsRoom */ SELECT ` + sqlRoom
 
 	sqlRoom = `max_bytes - (
-    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes ELSE 0 END + CASE WHEN id = $2 THEN 0 ELSE copy_bytes END),
+    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes + refused_bytes ELSE 0 END + CASE WHEN id = $2 THEN 0 ELSE copy_bytes END),
         0)::bigint
     FROM uploads WHERE tenant = $1)
 FROM tenants WHERE id = $1`
 )
 
-// Room is how many bytes of files and copies a tenant may add to those that it has: below 0 when it has too many, nil =
+// uploadsRoom is Room with all copies, in a transaction.
+func uploadsRoom(ctx context.Context, tx pgx.Tx, tenant string) (left *int64, err error) {
+	err = tx.QueryRow(ctx, sqlUploadsRoom, tenant, uuid.Nil).Scan(&left)
+	return left, err
+}
+
+// Room is how many bytes of files, copies and refused rows a tenant may add to those that it has: below 0 when it has too many, nil =
 // no limit. The copy of one upload, which is made anew, does not count; uuid.Nil = all do. An unknown tenant has no
 // limit.
 func (s *Uploads) Room(ctx context.Context, tenant string, anew uuid.UUID) (*int64, error) {

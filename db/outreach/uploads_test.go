@@ -403,6 +403,56 @@ func TestPersistQuota(t *testing.T) {
 	require.Equal(t, 3, number(t, pool, "SELECT contacts FROM tenants"))
 }
 
+// What is kept of refused rows is bounded for an upload and counts for the quota of its tenant, until it is deleted.
+// Those that are not kept are counted all the same.
+func TestPersistListsTheFirstRefused(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme", func(t *db.Tenant) { t.MaxBytes = new(int64(100_000)) })
+	s := dboutreach.NewUploads(pool)
+	rows := []contact.Row{person(1, 1)}
+	for n := 2; n <= 30; n++ {
+		r := refusedRow(n)
+		r.Record = []string{"12", strings.Repeat("x", 9000)}
+		rows = append(rows, r)
+	}
+	rows = append(rows, refusedRow(31)) // for which there would be room
+	persist := func(before ...string) dboutreach.Upload {
+		u, parsed := upload(t, s, "acme", rows, 8, func(u *dboutreach.Upload) { u.DryRun = true })
+		for _, sql := range before {
+			dbtest.ExecAll(t, pool, sql)
+		}
+		for part := range slices.Chunk(parsed, 2) {
+			require.NoError(t, s.Persist(ctx, "acme", u.ID, part, dbtest.At(3)))
+		}
+		got := get(t, s, u)
+		require.Equal(t, "31 = 1 + 30 + 0; 1 = 1 + 0 + 0", tally(got))
+		return got
+	}
+	first := persist()
+	require.Equal(t, int64(20), first.Unlisted, "ten of them fill the quota")
+	left, err := s.Room(ctx, "acme", uuid.Nil)
+	require.NoError(t, err)
+	require.Less(t, *left, int64(9000))
+	require.Equal(t, 100_000-first.RefusedBytes-first.Bytes, *left)
+	kept, next, err := s.Errors(ctx, "acme", first.ID, 0, 100)
+	require.NoError(t, err)
+	require.Nil(t, next)
+	require.Len(t, kept, 10)
+	require.Equal(t, int64(2), kept[0].Number)
+	require.Equal(t, int64(11), kept[9].Number)
+	require.Equal(t, rows[10].Record, kept[9].Record, "whole")
+
+	dbtest.ExecAll(t, pool, "UPDATE uploads SET blob = ''") // as retention does once it has deleted the rows
+	left, err = s.Room(ctx, "acme", uuid.Nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(100_000), *left)
+	second := persist("UPDATE uploads SET refused_bytes = 512 << 20 WHERE blob <> ''",
+		"UPDATE tenants SET max_bytes = NULL")
+	require.Equal(t, int64(30), second.Unlisted, "it has as many as any upload may")
+}
+
 // Keys are reserved ahead of storing, in the order of the file and as often as it is tried, also by two at once.
 func TestReserve(t *testing.T) {
 	t.Parallel()

@@ -2,10 +2,12 @@ package contact
 
 import (
 	"encoding/csv"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mtlrent/conveyor/domain/formula"
 )
@@ -49,7 +51,8 @@ func (w *Writer) Close() error {
 // they were, then error_line, error_field, error_code and error_message, which an import leaves out. It is UTF-8 with a
 // byte order mark, which Excel needs, with commas and \n. A cell that a spreadsheet would take for a formula, or would
 // not write back as it is, gets a ' before it, which an import takes away (asText). Of a file that has these four
-// columns already, which it was once written with, they are left out.
+// columns already, which it was once written with, they are left out. Of a record of more than 16 KB the longest cells
+// are cut, as the message says, and refused again until they are mended.
 type ErrorsWriter struct {
 	csv     *csv.Writer
 	columns []bool // of the file: those that are written
@@ -99,6 +102,10 @@ func (e *ErrorsWriter) Write(line int64, record []string, problems []Problem) er
 		}
 		messages = append(messages, p.Message)
 	}
+	if slices.ContainsFunc(record, isCut) {
+		messages = append(messages, fmt.Sprintf("no more than %d KB of a row are kept: cells that end in %s are cut; copy "+
+			"them from the file that line %d is of", shownBytes>>10, cutMark, line))
+	}
 	e.line = append(e.line, strconv.FormatInt(line, 10), formula.Escape(strings.Join(fields, "; ")),
 		strings.Join(codes, "; "), formula.Escape(strings.Join(messages, "; ")))
 	for i := len(e.columns); i < len(record); i++ {
@@ -106,6 +113,48 @@ func (e *ErrorsWriter) Write(line int64, record []string, problems []Problem) er
 	}
 	return e.csv.Write(e.line)
 }
+
+// shownBytes is how much is kept of a record that is refused, about: those of a file may have a thousand times as much,
+// and are kept for weeks where disks are dear.
+const shownBytes = 16 << 10
+
+// cutMark ends a cell that was cut. In a file of refused rows its second sign is one that could not be read: whoever
+// imports the file again without the rest of the cell is told so.
+const cutMark = "…\uFFFD"
+
+// cut cuts the longest cells of a record with more than shownBytes, all to one length.
+func cut(cells []string) {
+	left := 0
+	lengths := make([]int, len(cells))
+	for i, c := range cells {
+		lengths[i] = len(c)
+		left += len(c)
+	}
+	if left <= shownBytes {
+		return
+	}
+	slices.Sort(lengths)
+	left = shownBytes
+	most := 0
+	for i, n := range lengths {
+		if most = left / (len(lengths) - i); n > most {
+			break
+		}
+		left -= n
+	}
+	for i, c := range cells {
+		if len(c) <= most {
+			continue
+		}
+		end := most
+		for end > 0 && !utf8.RuneStart(c[end]) {
+			end--
+		}
+		cells[i] = c[:end] + cutMark
+	}
+}
+
+func isCut(cell string) bool { return strings.HasSuffix(cell, cutMark) }
 
 // asText is a cell that a spreadsheet keeps as it is. Of digits it would drop a + and zeros at the beginning, and write
 // more than eleven in scientific notation: "+447911123456" would come back as 4.47911E+11.

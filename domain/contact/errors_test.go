@@ -3,8 +3,10 @@ package contact_test
 import (
 	"bytes"
 	"encoding/csv"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -111,6 +113,58 @@ func TestErrorsTwice(t *testing.T) {
 	if again := importFile(t, []byte("Name,Phone\nZo\uFFFD,5145550123\n"), contact.Options{}); again.valid != 1 {
 		t.Errorf("a file of others: %s", again)
 	}
+}
+
+// Of a record that is too large to be kept, the longest cells are cut on a character. What was cut is not imported as if
+// it was whole, but once it is mended.
+func TestErrorsOfLargeRecords(t *testing.T) {
+	t.Parallel()
+
+	long := func(n int) string { return strings.Repeat("é", n) }
+	text := "Name,Phone,A,B,C,D\nAnn,12," + strings.Join([]string{long(3901), "short", long(3999), long(3000)}, ",") + "\n" +
+		"Bob,13," + strings.Repeat("y", 16<<10-5) + ",,,\n" +
+		"Cy,14" + strings.Repeat(",z", 100_000) + "\n" +
+		"\"open,15," + strings.Repeat("w", 900_000) + "\n"
+	first := importFile(t, []byte(text), contact.Options{})
+	require.Equal(t, 4, first.invalid, first)
+	for i, r := range first.rows {
+		kept := 0
+		for _, cell := range r.Record {
+			require.True(t, utf8.ValidString(cell), i)
+			kept += len(cell)
+		}
+		require.LessOrEqual(t, kept, 17<<10, i)
+	}
+	record := first.rows[0].Record
+	require.Equal(t, []string{"Ann", "12", "short"}, []string{record[0], record[1], record[3]}, "what is short is whole")
+	for _, i := range []int{2, 4, 5} {
+		require.Equal(t, strings.Repeat("é", 2729)+"…\uFFFD", record[i], i)
+	}
+	require.Equal(t, strings.Repeat("y", 16<<10-5), first.rows[1].Record[2], "all of it fits")
+
+	out := errorsCSV(t, first)
+	require.Equal(t, 3, strings.Count(string(out), "; no more than 16 KB of a row are kept: cells that end in …\uFFFD are cut; copy"))
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(out, []byte("\uFEFF"))))
+	r.FieldsPerRecord = -1
+	records, err := r.ReadAll()
+	require.NoError(t, err)
+	again := func(record []string) contact.Row {
+		var b bytes.Buffer
+		w := csv.NewWriter(&b)
+		require.NoError(t, w.WriteAll([][]string{records[0], record}))
+		f := importFile(t, b.Bytes(), contact.Options{})
+		require.Len(t, f.rows, 1)
+		return f.rows[0]
+	}
+	ann := slices.Clone(records[1])
+	ann[1] = "5145550123"
+	refused := again(ann)
+	require.Equal(t, []string{"A encoding", "C encoding", "D encoding"}, codes(refused))
+	require.Contains(t, refused.Problems[0].Message, "it was cut")
+	ann[2], ann[4], ann[5] = long(3901), long(3999), long(3000)
+	mended := again(ann)
+	require.True(t, mended.Valid(), mended.Problems)
+	require.Equal(t, long(3999), mended.Contact.Fields["c"])
 }
 
 func codes(r contact.Row) (codes []string) {

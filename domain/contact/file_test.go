@@ -188,13 +188,15 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// What is kept of a refused row takes about as much memory as the row.
+// What is kept of a refused row takes no more memory for the number of its cells.
 func TestManyCells(t *testing.T) {
 	t.Parallel()
 	for _, row := range []string{"x" + strings.Repeat(";", 1_000_000), `"x"y` + strings.Repeat(";z", 500_000)} {
 		f := importFile(t, []byte("Name;Phone\nBob;5145550123\n"+row+"\n"), contact.Options{})
-		if got := f.rows[1].Record; len(got) != contact.MaxColumns+1 || strings.Join(got, ";") != row {
-			t.Errorf("%d cells of %d bytes", len(got), len(strings.Join(got, ";")))
+		got := f.rows[1].Record
+		begin, cut := strings.CutSuffix(strings.Join(got, ";"), "…\uFFFD")
+		if len(got) != contact.MaxColumns+1 || !cut || !strings.HasPrefix(row, begin) || len(begin) < 16<<10 {
+			t.Errorf("%d cells of %d bytes", len(got), len(begin))
 		}
 	}
 }

@@ -145,6 +145,7 @@ func (p *parser) row(rec record, number int64) Row {
 
 // shown are the cells of a record as they can be stored and written back: those of a file of refused rows without what
 // was put before them then. Those beyond MaxColumns are one: a cell takes more memory than the delimiter that makes it.
+// Of a record with more than shownBytes, the longest cells are cut.
 func (p *parser) shown(cells []string) []string {
 	out := make([]string, 0, min(len(cells), MaxColumns+1))
 	for _, c := range cells[:min(len(cells), MaxColumns)] {
@@ -156,6 +157,7 @@ func (p *parser) shown(cells []string) []string {
 	if len(cells) > MaxColumns {
 		out = append(out, storable(strings.Join(cells[MaxColumns:], string(rune(p.dialect.delimiter)))))
 	}
+	cut(out)
 	return out
 }
 
@@ -515,6 +517,10 @@ func (b *builder) cell(i int, field string, limit int) (v string, ok bool) {
 			switch {
 			case r == 0:
 				b.problem(field, CodeNUL, "the cell has a NUL character in it; remove it, or save the file as UTF-8")
+				return "", false
+			case r == utf8.RuneError && b.refused && isCut(v):
+				b.problem(field, CodeEncoding, "the cell ends where it was cut, at %s; copy the rest from the file that it is of, or "+
+					"remove the signs", cutMark)
 				return "", false
 			case r == utf8.RuneError && b.refused:
 				b.problem(field, CodeEncoding, "%s has � where a character could not be read; write that character, or remove the sign",
