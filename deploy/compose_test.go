@@ -708,6 +708,10 @@ func TestEnvExample(t *testing.T) {
 		case m[1] == "CONVEYOR_SECRET_KEYS":
 			_, err := secret.Parse(m[2])
 			require.NoError(t, err)
+		case m[1] == "CONVEYOR_KEY_OPT_OUTS": // of a new installation: one that is there has a .env, in which it is off
+			require.Equal(t, m[1]+"=true", m[0])
+			lines = append(lines, m[0])
+			continue
 		default:
 			continue
 		}
@@ -715,6 +719,7 @@ func TestEnvExample(t *testing.T) {
 		lines = append(lines, m[1]+"="+m[2])
 	}
 	require.Len(t, drawn, len(secrets), "each has one of its own")
-	_, err = read(t, lines, composeFile)
+	p, err := read(t, lines, composeFile)
 	require.NoError(t, err)
+	require.Equal(t, "true", value(p.Services["dispatcher"], "CONVEYOR_KEY_OPT_OUTS"))
 }

@@ -162,6 +162,20 @@ func TestSecretsAreKept(t *testing.T) {
 	if err != nil || *again != *first {
 		t.Fatalf("%v: the secrets have changed", err)
 	}
+	require.True(t, first.New)
+	older := t.TempDir() // of a version without such files
+	require.NoError(t, os.MkdirAll(filepath.Join(older, "data", Postgres), 0o700))
+	before, err := loadSecrets(older)
+	require.NoError(t, err)
+	require.False(t, before.New)
+	for had, want := range map[*secrets]string{first: "true", before: ""} {
+		s := &Stack{secrets: had, opts: Options{Settings: map[string]string{"CONVEYOR_DEMO": "true"}}}
+		for _, setting := range []string{"CONVEYOR_KEY_OPT_OUTS", "CONVEYOR_BIND_TOKENS"} {
+			require.Equal(t, want, s.addresses()[setting], setting)
+		}
+		s.opts.External.DatabaseURL = "postgres://elsewhere"
+		require.Empty(t, s.addresses()["CONVEYOR_KEY_OPT_OUTS"])
+	}
 	if box, err := secret.Parse(first.Seal); err != nil || box.Key() != "local" {
 		t.Fatalf("the key is none: %v", err)
 	}

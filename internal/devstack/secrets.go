@@ -33,6 +33,9 @@ type secrets struct {
 	// Cluster says that the Postgres cluster asks for these passwords. It does not in a folder of an older version, or
 	// after the file was lost.
 	Cluster bool `json:"postgres_is_set_up"`
+
+	// New says that no older version has had the folder: what its roles would not find need not be stored.
+	New bool `json:"new_installation"`
 }
 
 // loadSecrets reads the file in dir, and writes it with a new password for each that it does not have.
@@ -45,6 +48,7 @@ func loadSecrets(dir string) (*secrets, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read passwords of the stack: %w", err)
 	}
+	none := err != nil
 	for _, p := range []*string{&s.Superuser, &s.Owner, &s.App, &s.Temporal, &s.RabbitMQ, &s.Redis, &s.DevTools,
 		&s.Cookie} {
 		if *p == "" {
@@ -65,6 +69,8 @@ func loadSecrets(dir string) (*secrets, error) {
 		var key [32]byte
 		_, _ = rand.Read(key[:]) // never fails
 		s.Seal = "local:" + base64.RawURLEncoding.EncodeToString(key[:])
+		_, err := os.Stat(filepath.Join(dir, "data", Postgres))
+		s.New = none && errors.Is(err, os.ErrNotExist)
 	}
 	if err := checkKey(s.Seal); err != nil {
 		return nil, fmt.Errorf("read the copy of the key in %s: %w", filepath.Join(dir, "secrets"), err)
