@@ -23,9 +23,9 @@ func (h AuditLog) Register(d *Door) {
 	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"operations"},
 		Summary: "List the actions of callers", RejectUnknownQueryParameters: true,
-		Description: "Every change by the API and the command line, and refused credentials, the newest first. Filters " +
-			"combine. Entries cannot be changed, nor deleted in their first 90 days. Pages are by position: pass " +
-			"next_cursor as cursor.",
+		Description: "Every change by the API and the command line, what was given out of persons, and refused " +
+			"credentials, the newest first. Filters combine. Entries cannot be changed, nor deleted in their first 90 " +
+			"days. Pages are by position: pass next_cursor as cursor.",
 	}), h.list)
 }
 

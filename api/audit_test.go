@@ -153,7 +153,8 @@ func changes(t *testing.T, d *apitest.Door) map[string][3]string {
 }
 
 // unaudited are operations whose rows are a record of their own, and too many for the audit, those that change nothing,
-// and those of sessions, which TestSessions looks at.
+// of which TestEveryReadOfPersonsIsAudited looks at those that give out persons, and those of sessions, which
+// TestSessions looks at.
 var unaudited = []string{
 	"send-message", "receive-whatsapp-webhook", "search-contacts", "count-contacts",
 	"try-search", "open-session", "close-session", "end-sessions",

@@ -219,7 +219,7 @@ func (g *gate) admit(c *gin.Context) {
 	c.Request = c.Request.WithContext(ctx)
 	if why, err := g.forbidden(ctx, r, caller); err != nil {
 		if why != "" {
-			g.guard.refused.count(g.guard.o.Now(), accessRefused, Network(c), why, r.name, caller)
+			g.guard.refused.refusal(g.guard.o.Now(), accessRefused, Network(c), why, r.name, caller)
 		}
 		g.refuse(c, r, caller, err)
 		return

@@ -48,7 +48,8 @@ type GuardOptions struct {
 type Guard struct {
 	o       GuardOptions
 	ring    *keyring // nil = there is no table
-	refused refusals
+	refused tally    // refused credentials, and callers without the role
+	reads   tally    // reads that programs repeat
 
 	sessions *sessions            // nil = there are none
 	tenants  *fresh[string, bool] // which are erased; nil = it is not known

@@ -315,7 +315,7 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 			return nil, wrong
 		}
 		if wrong != nil {
-			guard.refused.count(guard.o.Now(), accessRefused, Network(in.gin), "erased_tenant", "finish-oidc-login", caller)
+			guard.refused.refusal(guard.o.Now(), accessRefused, Network(in.gin), "erased_tenant", "finish-oidc-login", caller)
 			err = &oidc.Failure{Reason: ofErased, Err: wrong}
 		}
 	}
@@ -345,7 +345,7 @@ func (h Sessions) failed(ctx context.Context, in byRequest, to string, err error
 		reason = f.Reason
 	}
 	if reason == oidc.Invalid {
-		guard.refused.count(guard.o.Now(), credentialsRefused, Network(in.gin), "invalid_token", "finish-oidc-login",
+		guard.refused.refusal(guard.o.Now(), credentialsRefused, Network(in.gin), "invalid_token", "finish-oidc-login",
 			anonymous)
 	}
 	if reason == oidc.Invalid || reason == oidc.Stale { // what a guess would be

@@ -166,7 +166,7 @@ func (g *Guard) known(c *gin.Context, operation string) (access.Caller, error) {
 	if err == nil && g.verifies(secret) {
 		err := take(ctx, g.o.Addresses, Network(c), "too many tokens from your address")
 		if err != nil {
-			g.refused.count(g.o.Now(), credentialsRefused, Network(c), "rate", operation, access.Caller{})
+			g.refused.refusal(g.o.Now(), credentialsRefused, Network(c), "rate", operation, access.Caller{})
 			return access.Caller{}, err
 		}
 	}
@@ -185,7 +185,7 @@ func (g *Guard) known(c *gin.Context, operation string) (access.Caller, error) {
 
 // deny counts a refusal of credentials. Its error is the answer: 401, or 429 where there were too many.
 func (g *Guard) deny(c *gin.Context, operation string, caller access.Caller, err error) error {
-	g.refused.count(g.o.Now(), credentialsRefused, Network(c), reasonOf(err), operation, caller)
+	g.refused.refusal(g.o.Now(), credentialsRefused, Network(c), reasonOf(err), operation, caller)
 	return cmp.Or(
 		take(c.Request.Context(), g.o.Refusals, Network(c), "too many invalid keys and tokens from your address"),
 		unauthorized(err))

@@ -39,7 +39,8 @@ func (h Contacts) Register(d *api.Door) {
 		})
 	}
 	api.ServeTenant(d, op(access.Operate, "search-contacts", http.MethodPost, "/contacts/search", "Search contacts",
-		"The oldest first. It is a POST so that no telephone number or name is in an address, which proxies log."),
+		"The oldest first. It is a POST so that no telephone number or name is in an address, which proxies log. The audit "+
+			"has each request."),
 		h.search)
 	api.ServeTenant(d, op(access.Operate, "count-contacts", http.MethodPost, "/contacts/count", "Count contacts", ""),
 		h.count)
@@ -49,7 +50,8 @@ func (h Contacts) Register(d *api.Door) {
 			"way ends without its last chunk.")
 	export.Responses = api.Streamed("The contacts", "text/csv")
 	api.StreamTenant(d, export, h.export)
-	api.ServeTenant(d, op(access.Operate, "get-contact", http.MethodGet, "/contacts/{contact}", "Get a contact", ""),
+	api.ServeTenant(d, op(access.Operate, "get-contact", http.MethodGet, "/contacts/{contact}", "Get a contact",
+		"The audit has each request."),
 		h.get)
 	api.ServeTenant(d, op(access.Operate, "export-person", http.MethodGet, "/contacts/{contact}/export",
 		"Get all that is kept of a person", "The contact, its lists, its opt-out, its messages, and the rows of files "+
@@ -185,7 +187,24 @@ func (h Contacts) search(ctx context.Context, tenant string, in *searchContactsI
 		return nil, err
 	}
 	rows, next, err := h.Store.Search(ctx, tenant, f, in.after, in.Body.Limit)
-	return api.BodyOf(ContactPage(api.PageOf(rows, showContact, api.IDCursorAt(next, contactOrder)))), err
+	if err == nil {
+		err = h.door.GiveOut(ctx, h.Store.Shown, tenant, api.ContactsShown, "tenant/"+tenant, len(rows),
+			map[string]any{"filter": digestOf(f), "rows": len(rows)})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return api.BodyOf(ContactPage(api.PageOf(rows, showContact, api.IDCursorAt(next, contactOrder)))), nil
+}
+
+// digestOf is what the audit has of a filter, which may name a person.
+func digestOf(f contact.Filter) string {
+	doc, err := json.Marshal(f)
+	if err != nil {
+		panic(err) // texts, numbers and times
+	}
+	sum := sha256.Sum256(doc)
+	return hex.EncodeToString(sum[:8])
 }
 
 type contactQueryInput struct {
@@ -232,12 +251,7 @@ func (h Contacts) export(ctx context.Context, tenant string, in *contactQueryInp
 	header := func(name string) string { return contact.FieldCustom + name }
 	columns := append(slices.Clone(exportFields), api.Each(custom, header)...)
 	const batch = 1000
-	asked, err := json.Marshal(f)
-	if err != nil {
-		return nil, fmt.Errorf("write filter: %w", err)
-	}
-	sum := sha256.Sum256(asked)
-	detail := map[string]any{"filter": hex.EncodeToString(sum[:8])} // a filter may name a person
+	detail := map[string]any{"filter": digestOf(f)}
 	record := func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.RequestTimeout)
 		defer cancel()
@@ -297,6 +311,9 @@ type contactInput struct {
 
 func (h Contacts) get(ctx context.Context, tenant string, in *contactInput) (*api.Body[Contact], error) {
 	c, err := h.Store.Get(ctx, tenant, in.Contact)
+	if err == nil {
+		err = h.door.GiveOut(ctx, h.Store.Shown, tenant, api.ContactShown, fmt.Sprint("contact/", in.Contact), 1, nil)
+	}
 	return api.BodyOf(showContact(c)), err
 }
 
@@ -343,14 +360,12 @@ type PersonMessage struct {
 func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (*api.Body[Person], error) {
 	p, err := h.Store.Export(ctx, tenant, in.Contact)
 	if err == nil {
-		err = h.Store.Shown(ctx, tenant, api.ContactExported, fmt.Sprint("contact/", in.Contact), api.CallerOf(ctx).Name,
-			h.door.Now(), map[string]any{"messages": len(p.Messages)})
+		err = h.door.GiveOut(ctx, h.Store.Shown, tenant, api.ContactExported, fmt.Sprint("contact/", in.Contact), 1,
+			map[string]any{"messages": len(p.Messages)})
 	}
 	if err != nil {
 		return nil, err
 	}
-	h.door.Given.Read(api.ContactExported)
-	h.door.Given.Gave(api.ContactExported, 1)
 	return api.BodyOf(Person{
 		Contact: showContact(p.Contact), Lists: api.Each(p.Lists, showList),
 		OptOut:   api.Maybe(p.OptOut, func(o dboutreach.OptOut) OptOut { return OptOut(o) }),

@@ -56,14 +56,12 @@ type OptOutPage api.Page[ContactOptOut]
 func (h Contacts) listOptOuts(ctx context.Context, tenant string, in *listOptOutsInput) (*api.Body[OptOutPage], error) {
 	rows, next, err := h.Store.OptOuts(ctx, tenant, in.after, in.Limit)
 	if err == nil {
-		err = h.Store.Shown(ctx, tenant, api.OptOutsShown, "tenant/"+tenant, api.CallerOf(ctx).Name, h.door.Now(),
+		err = h.door.GiveOut(ctx, h.Store.Shown, tenant, api.OptOutsShown, "tenant/"+tenant, len(rows),
 			map[string]any{"contacts": len(rows)})
 	}
 	if err != nil {
 		return nil, err
 	}
-	h.door.Given.Read(api.OptOutsShown)
-	h.door.Given.Gave(api.OptOutsShown, len(rows))
 	show := func(o dboutreach.ContactOptOut) ContactOptOut { return ContactOptOut(o) }
 	return api.BodyOf(OptOutPage(api.PageOf(rows, show, api.IDCursorAt(next, optOutsOrder)))), nil
 }

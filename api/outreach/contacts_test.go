@@ -287,16 +287,14 @@ func TestReadsOfPersonsAreAudited(t *testing.T) {
 # HELP conveyor_personal_data_persons_total Persons, or rows of files, that were given out, by action in the audit.
 # TYPE conveyor_personal_data_persons_total counter
 conveyor_personal_data_persons_total{action="contact.exported"} 1
+conveyor_personal_data_persons_total{action="contact.shown"} 0
 conveyor_personal_data_persons_total{action="contacts.exported"} 1
+conveyor_personal_data_persons_total{action="contacts.shown"} 0
 conveyor_personal_data_persons_total{action="message.recipient_shown"} 0
+conveyor_personal_data_persons_total{action="message.shown"} 0
 conveyor_personal_data_persons_total{action="opt_outs.shown"} 0
+conveyor_personal_data_persons_total{action="tenant.exported"} 0
+conveyor_personal_data_persons_total{action="upload.preview_shown"} 0
 conveyor_personal_data_persons_total{action="upload.refused_shown"} 1
-# HELP conveyor_personal_data_reads_total Requests that were given persons, by action in the audit.
-# TYPE conveyor_personal_data_reads_total counter
-conveyor_personal_data_reads_total{action="contact.exported"} 1
-conveyor_personal_data_reads_total{action="contacts.exported"} 1
-conveyor_personal_data_reads_total{action="message.recipient_shown"} 0
-conveyor_personal_data_reads_total{action="opt_outs.shown"} 0
-conveyor_personal_data_reads_total{action="upload.refused_shown"} 1
-`), "conveyor_personal_data_persons_total", "conveyor_personal_data_reads_total"))
+`), "conveyor_personal_data_persons_total"))
 }

@@ -50,8 +50,9 @@ func (h Messages) Register(d *api.Door) {
 	}), h.list)
 	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
 		OperationID: "get-message", Method: http.MethodGet, Path: "/messages/{id}", Tags: []string{"messages"},
-		Summary:     "Get a message with every attempt and status",
-		Description: "Recipient, masked, and content are shown to callers with the role operate.",
+		Summary: "Get a message with every attempt and status",
+		Description: "Recipient, masked, and content are shown to callers with the role operate. The audit has the number " +
+			"of such requests, once a minute for each caller.",
 	}), h.get)
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "show-message-recipient", Method: http.MethodPost, Path: "/messages/{id}/recipient",
@@ -290,7 +291,14 @@ func timeline(m dboutreach.MessageRow, attempts []dboutreach.Attempt) []MessageE
 
 func (h Messages) get(ctx context.Context, tenant string, in *messageInput) (*api.Body[MessageDetail], error) {
 	m, attempts, err := h.Store.Get(ctx, tenant, in.ID)
-	return api.BodyOf(MessageDetail{showMessage(m, api.CallerOf(ctx).Role), timeline(m, attempts)}), err
+	if err != nil {
+		return nil, err
+	}
+	out := MessageDetail{showMessage(m, api.CallerOf(ctx).Role), timeline(m, attempts)}
+	if out.Body != nil {
+		h.door.GiveOutOften(ctx, tenant, api.MessageShown, "get-message")
+	}
+	return api.BodyOf(out), nil
 }
 
 // MessageRecipient is the answer of POST /messages/{id}/recipient.

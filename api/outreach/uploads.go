@@ -406,6 +406,11 @@ func (h Uploads) look(ctx context.Context, u dboutreach.Upload, plan *contact.Pl
 	if err != nil {
 		return nil, h.unreadable(u, err)
 	}
+	err = h.door.GiveOut(ctx, h.Store.Shown, u.Tenant, api.PreviewShown, "upload/"+u.ID.String(), len(rows),
+		map[string]any{"rows": len(rows)})
+	if err != nil {
+		return nil, err
+	}
 	return api.BodyOf(showPreview(*plan, rows)), nil
 }
 
@@ -470,10 +475,11 @@ func (h Uploads) errors(ctx context.Context, tenant string, in *uploadInput) (*h
 		return nil, fmt.Errorf("read plan of upload %s: %w", u.ID, err)
 	}
 	if !api.OnlyHead(ctx) {
-		if err := h.Store.Shown(finding, u, api.CallerOf(ctx).Name, h.door.Now()); err != nil {
+		err := h.door.GiveOut(finding, h.Store.Shown, u.Tenant, api.RefusedShown, "upload/"+u.ID.String(), 0,
+			map[string]any{"rows": u.Invalid})
+		if err != nil {
 			return nil, err
 		}
-		h.door.Given.Read(api.RefusedShown)
 	}
 	const batch = 200
 	return h.door.Export(api.File{

@@ -570,8 +570,8 @@ func (s *Uploads) Unswept(ctx context.Context, before time.Time, after *UnsweptU
 	return list, fault.Wrap(err, "find uploads without a workflow")
 }
 
-// Shown records in the audit that the rows of an upload that were refused were given out.
-func (s *Uploads) Shown(ctx context.Context, u Upload, actor string, now time.Time) error {
-	return shown(ctx, s.pool, contactDeed(u.Tenant, "upload.refused_shown", "upload/"+u.ID.String(), actor, now,
-		map[string]any{"rows": u.Invalid}))
+// Shown records in the audit that rows of an upload were given out: action says how.
+func (s *Uploads) Shown(ctx context.Context, tenant, action, subject, actor string, now time.Time,
+	detail map[string]any) error {
+	return shown(ctx, s.pool, contactDeed(tenant, action, subject, actor, now, detail))
 }

@@ -18,17 +18,17 @@ func TestRefusalsAreFew(t *testing.T) {
 	pool, away := dbtest.New(t), dbtest.New(t)
 	away.Close()
 	ctx, now := t.Context(), time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
-	var r refusals
+	var r tally
 	require.NoError(t, r.save(ctx, db.NewAuditLog(away)), "there is nothing to write")
 	for n := range 1000 {
 		for range 2 {
-			r.count(now, credentialsRefused, fmt.Sprintf("192.0.%d.%d", n/200, n%200), "unknown_key", "list-keys", access.Caller{})
+			r.refusal(now, credentialsRefused, fmt.Sprintf("192.0.%d.%d", n/200, n%200), "unknown_key", "list-keys", access.Caller{})
 		}
 	}
 	for range 3 {
 		require.Error(t, r.save(ctx, db.NewAuditLog(away)))
 	}
-	r.count(now, credentialsRefused, "192.0.2.7", "unknown_key", "list-keys", access.Caller{}) // meanwhile
+	r.refusal(now, credentialsRefused, "192.0.2.7", "unknown_key", "list-keys", access.Caller{}) // meanwhile
 	for range 3 {
 		require.NoError(t, r.save(ctx, db.NewAuditLog(pool)))
 	}
