@@ -15,31 +15,64 @@ import (
 	"github.com/mtlrent/conveyor/db"
 )
 
-// measured runs a role, with a server for its metrics when CONVEYOR_METRICS_ADDRESS is set.
+// measured runs a role, with a server for its metrics when CONVEYOR_METRICS_ADDRESS is set. It ends when Postgres says
+// that row-level security does not hold for its role.
 func (h *house) measured(ctx context.Context, role func(context.Context) error) error {
-	if err := h.checkDatabaseRole(ctx, h.pool.Config().ConnConfig.User); err != nil {
+	user := h.pool.Config().ConnConfig.User
+	known, err := h.checkDatabaseRole(ctx, user)
+	if err != nil {
 		return err
 	}
-	if h.config.Telemetry.Metrics == "" {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() error {
+		defer end()
 		return role(ctx)
+	})
+	if !known {
+		all.Go(func() error { return h.checkDatabaseRoleUntilKnown(ctx, user, databaseRoleEvery) })
 	}
-	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return role(ctx) })
-	both.Go(func() error { return serve(ctx, h.log, "metrics", h.config.Telemetry.Metrics, h.instruments()) })
-	return both.Wait()
+	if h.config.Telemetry.Metrics != "" {
+		all.Go(func() error { return serve(ctx, h.log, "metrics", h.config.Telemetry.Metrics, h.instruments()) })
+	}
+	return all.Wait()
 }
 
+// databaseRoleEvery is how often a Postgres that was away is asked about the role.
+const databaseRoleEvery = 5 * time.Second
+
 // checkDatabaseRole refuses a role of the database for which row-level security is off: only the WHERE of each
-// statement would keep tenants apart. A database that is away is not waited for.
-func (h *house) checkDatabaseRole(ctx context.Context, role string) error {
+// statement would keep tenants apart. A database that is away is not waited for: then known is false.
+func (h *house) checkDatabaseRole(ctx context.Context, role string) (known bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if all, err := db.RoleSeesAll(ctx, h.pool, role); err != nil || !all {
-		return nil // what is away is told by what needs it
+	all, err := db.RoleSeesAll(ctx, h.pool, role)
+	if err != nil {
+		return false, nil // what is away is told by what needs it
 	}
-	return fmt.Errorf("row-level security is off: the role %q in DATABASE_URL is a superuser or has BYPASSRLS; use one that "+
-		"is neither, so that Postgres keeps tenants apart, and name this one in DATABASE_MIGRATE_URL: conveyor migrate grants "+
-		"the other what it needs", role)
+	if all {
+		return true, fmt.Errorf("row-level security is off: the role %q in DATABASE_URL is a superuser or has BYPASSRLS; use one "+
+			"that is neither, so that Postgres keeps tenants apart, and name this one in DATABASE_MIGRATE_URL: conveyor migrate "+
+			"grants the other what it needs", role)
+	}
+	return true, nil
+}
+
+// checkDatabaseRoleUntilKnown is checkDatabaseRole once the database answers. It returns nil when ctx ends before.
+func (h *house) checkDatabaseRoleUntilKnown(ctx context.Context, role string, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if known, err := h.checkDatabaseRole(ctx, role); known {
+			return err
+		}
+	}
 }
 
 // instruments serves the health and metrics of a role, and its profiles when CONVEYOR_PPROF is set.

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -40,18 +44,37 @@ func TestDoorConnections(t *testing.T) {
 	require.NoError(t, h.checks()["postgres"](ctx))
 }
 
-// No role starts where Postgres does not keep tenants apart for it, and none waits for Postgres.
+// No role runs where Postgres does not keep tenants apart for it, and none waits for Postgres.
 func TestCheckDatabaseRole(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
 	h := &house{pool: pool}
 	var super string
 	require.NoError(t, pool.QueryRow(t.Context(), "SELECT rolname FROM pg_roles WHERE rolsuper LIMIT 1").Scan(&super))
-	require.NoError(t, h.checkDatabaseRole(t.Context(), pool.Config().ConnConfig.User))
-	require.ErrorContains(t, h.checkDatabaseRole(t.Context(), super), "row-level security is off")
-	away, err := db.Open(t.Context(), "postgres://conveyor@127.0.0.1:1/conveyor", 1)
+	own := pool.Config().ConnConfig.User
+	known, err := h.checkDatabaseRole(t.Context(), own)
 	require.NoError(t, err)
-	t.Cleanup(away.Close)
-	h.pool = away
-	require.NoError(t, h.checkDatabaseRole(t.Context(), super))
+	require.True(t, known)
+	_, err = h.checkDatabaseRole(t.Context(), super)
+	require.ErrorContains(t, err, "row-level security is off")
+
+	conf := pool.Config() // of a Postgres that comes back when it has been asked three times
+	dial, asked := conf.ConnConfig.DialFunc, new(atomic.Int64)
+	conf.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if asked.Add(1) <= 3 {
+			return nil, errors.New("it is away")
+		}
+		return dial(ctx, network, address)
+	}
+	h.pool, err = pgxpool.NewWithConfig(t.Context(), conf)
+	require.NoError(t, err)
+	t.Cleanup(h.pool.Close)
+	known, err = h.checkDatabaseRole(t.Context(), super)
+	require.NoError(t, err)
+	require.False(t, known)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	require.ErrorContains(t, h.checkDatabaseRoleUntilKnown(ctx, super, time.Millisecond), "row-level security is off")
+	require.Greater(t, asked.Load(), int64(3))
+	require.NoError(t, h.checkDatabaseRoleUntilKnown(ctx, own, time.Millisecond))
 }

@@ -166,7 +166,7 @@ func runRoles(ctx context.Context, env map[string]string, stack *devstack.Stack)
 		if err := h.migrate(ctx); err != nil {
 			return err
 		}
-		if err := h.checkDatabaseRole(ctx, h.pool.Config().ConnConfig.User); err != nil {
+		if _, err := h.checkDatabaseRole(ctx, h.pool.Config().ConnConfig.User); err != nil {
 			return err
 		}
 		if err := h.bootstrap(ctx); err != nil {
