@@ -36,7 +36,7 @@ func (h *house) worker(ctx context.Context) error {
 	served, says := h.servedQueues(ctx)
 	options := workers.Options{
 		Queues: served, StoreSlots: h.config.Worker.StoreSlots, StopGrace: h.config.Worker.StopGrace,
-		Version: h.workerVersion(), Plugins: says,
+		Version: h.workerVersion(), Plugins: append(says, launch.Beats()),
 		Fatal: func(err error) {
 			select {
 			case fatal <- err:

@@ -23,18 +23,25 @@ const (
 
 // Without has the heartbeats of a worker say that its process leaves a task queue out which it is set to serve, because
 // it lacks what the queue needs. Heartbeats carry the names of plugins; this one does nothing else.
-func Without(queue string) sdk.Plugin { return without{queue: queue} }
+func Without(queue string) sdk.Plugin { return says{name: withoutPrefix + queue} }
 
-type without struct {
+// Beats has the heartbeats of a worker say how often they come, as Without has them say something else: the first one,
+// of a worker that may not live to send another, tells it by nothing else.
+func Beats() sdk.Plugin { return says{name: beatsPrefix + HeartbeatEvery.String()} }
+
+type says struct {
 	sdk.PluginBase
 
-	queue string
+	name string
 }
 
-const withoutPrefix = "conveyor-without-"
+const (
+	withoutPrefix = "conveyor-without-"
+	beatsPrefix   = "conveyor-beats-"
+)
 
 // Name implements worker.Plugin.
-func (w without) Name() string { return withoutPrefix + w.queue }
+func (s says) Name() string { return s.name }
 
 // beats are what is remembered of the heartbeats of workers between two looks. Its zero value is ready.
 type beats struct {
@@ -55,7 +62,7 @@ type heard struct {
 type beat struct {
 	place
 	at       time.Time     // by the worker's clock
-	interval time.Duration // 0 = it has sent one only
+	interval time.Duration // 0 = it has sent one only, and does not say it
 	skew     time.Duration // the least by which a heartbeat was behind our clock: what of its age is not silence
 	listed   time.Time     // when Temporal knew the worker last: it forgets one that says that it stops
 	without  []string      // task queues that its process leaves out
@@ -64,8 +71,8 @@ type beat struct {
 // A place is where a worker polls: one process and task queue.
 type place struct{ identity, queue string }
 
-// listen is what heartbeats tell. Workers that send none, or have sent one only, are silent in no place: only their
-// polls tell of them. So do those of all where Temporal does not answer.
+// listen is what heartbeats tell. Workers that send none, or have sent one only and do not say how often they will, are
+// silent in no place: only their polls tell of them. So do those of all where Temporal does not answer.
 func (l *Launch) listen(ctx context.Context, namespace string, now time.Time) heard {
 	list, err := l.heartbeats(ctx, namespace)
 	if err != nil {
@@ -122,6 +129,9 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 		where := place{w.GetWorkerIdentity(), w.GetTaskQueue()}
 		// The interval is that of the worker: one of a release before this beats once a minute.
 		interval := w.GetElapsedSinceLastHeartbeat().AsDuration()
+		if interval == 0 {
+			interval = beatsEvery(w)
+		}
 		this := beat{where, at, interval, least, now, queuesWithout(w)}
 		b.seen[w.GetWorkerInstanceKey()] = this
 		mark(this, interval > 0 && age-least > max(leastSilence, missedBeats*interval))
@@ -137,6 +147,17 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 		out.leftOut[queue] = out.leftOut[queue] && !b.served[queue]
 	}
 	return out
+}
+
+// beatsEvery is how often a worker says that it beats; 0 = it does not say.
+func beatsEvery(w *worker.WorkerHeartbeat) time.Duration {
+	for _, p := range w.GetPlugins() {
+		if text, ok := strings.CutPrefix(p.GetName(), beatsPrefix); ok {
+			every, _ := time.ParseDuration(text) // 0 where another release says it otherwise
+			return every
+		}
+	}
+	return 0
 }
 
 // queuesWithout are the task queues that the process of a worker leaves out.

@@ -48,6 +48,16 @@ func TestSilentWorkers(t *testing.T) {
 	require.False(t, silent(&old, after(3*time.Minute), of("w", after(0), time.Minute)), "it beats once a minute")
 	require.True(t, silent(&old, after(5*time.Minute), of("w", after(0), time.Minute)))
 
+	var young beats
+	first := of("w", after(0), 0)
+	require.False(t, silent(&young, after(time.Second), first))
+	require.False(t, silent(&young, after(4*time.Minute), first), "who knows when the second one is due")
+	first.Plugins = []*worker.PluginInfo{{Name: "another"}, {Name: Beats().Name()}}
+	young = beats{}
+	require.False(t, silent(&young, after(time.Second), first))
+	require.False(t, silent(&young, after(20*time.Second), first))
+	require.True(t, silent(&young, after(22*time.Second), first), "it did not live to send another")
+
 	var stopped beats
 	require.False(t, silent(&stopped, after(0), of("w", after(0), 5*time.Second)))
 	require.False(t, silent(&stopped, after(5*time.Second)), "a server that starts anew knows none")
