@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -51,13 +52,18 @@ func (w *world) away(stack *devstack.Stack, service string) error {
 func TestEachServiceIsAwayInTurn(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel()
-	b := newBusy(t, release{binary: binary}, awayContacts(), 50*time.Millisecond)
-	b.begin()
+	b := newTown(t)
 	b.draftsFail = true
-	meanwhile := func() {} // once, while a service is away
+	living, stop := context.WithCancel(b.ctx)
+	defer stop()
+	b.live(living)
+	meanwhile, n := func() {}, 0 // once, while a service is away
 	b.tempt = func() {
 		b.flow.feed(1)
 		b.singles.write()
+		if n++; n%4 == 0 {
+			b.advertise()
+		}
 		meanwhile()
 		meanwhile = func() {}
 	}
@@ -78,5 +84,6 @@ func TestEachServiceIsAwayInTurn(t *testing.T) {
 		}
 		b.say("%s is back", f.name)
 	}
+	stop()
 	b.reckon(l)
 }

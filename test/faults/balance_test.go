@@ -84,6 +84,18 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 			b.live["1"] = v
 		}, "listings that are not the newest version"},
 		{"an advert comes from nowhere", func(_ []message, b *books) { b.raws["9"] = raw{PlatformID: "9"} }, "adverts never published"},
+		{"an advert comes from a scraper", func(_ []message, b *books) {
+			b.scraped = map[string]bool{"9": true}
+			b.raws["9"], b.live["9"] = raw{PlatformID: "9", Status: "imported"}, live{"9", "id-9", 1, 90_000, 1}
+			b.images = append(b.images, picturedAs{"9", "http://h/z", "attached", "z", "sum-z"})
+			b.letters = append(b.letters, letter{MessageID: "m9", WorkflowID: "listing/kijiji/9"})
+			b.outbox = append(b.outbox, told{ID: "e9", RoutingKey: "listings.published", ListingID: "id-9", Revision: 1, PlatformID: "9"})
+			b.sights["e9"], b.queued["e9"] = sight{times: 1}, true
+		}, ""},
+		{"its event is not seen", func(_ []message, b *books) {
+			b.scraped = map[string]bool{"9": true}
+			b.outbox = append(b.outbox, told{ID: "e9", RoutingKey: "images.attached", PlatformID: "9"})
+		}, "events never seen"},
 		{"a good message is a dead letter", func(_ []message, b *books) {
 			b.letters = append(b.letters, letter{Queue: "scraped.kijiji", MessageID: "m1"})
 		}, "dead letters of good messages"},

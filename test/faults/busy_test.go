@@ -45,9 +45,9 @@ type busy struct {
 	file      personFile // the latest one
 }
 
-// newBusy starts the services, Chromium too, and the roles of a release. The pages of the site are answered after a
-// delay.
-func newBusy(t *testing.T, of release, contacts int, delay time.Duration) *busy {
+// newBusy starts the services, Chromium too, and the roles of a release, which may reach more servers of the test. The
+// pages of the site are answered after a delay.
+func newBusy(t *testing.T, of release, contacts int, delay time.Duration, more []*httptest.Server, settings ...string) *busy {
 	b := &busy{contacts: contacts, shop: newShop(t), settings: crawling.Defaults}
 	b.settings.MaxDepth, b.settings.MaxPages, b.settings.StoreBodies = 1000, 10_000, true
 	b.graph = crawlsite.NewGraph(crawlsite.GraphOptions{Seed: *seed, Pages: 150, Chain: 5, Delay: delay})
@@ -57,10 +57,10 @@ func newBusy(t *testing.T, of release, contacts int, delay time.Duration) *busy 
 	var phones, keys string
 	b.phones, phones = phone(serveAt(t, "127.0.0.1"), func(r *http.Request) error { return applyWebhook(r, b.hooks) })
 	b.box, keys = newKeys(t)
-	w := newWorldBeside(t, of, []*httptest.Server{b.site, b.shop}, []string{devstack.Chromium},
+	w := newWorldBeside(t, of, append(more, b.site, b.shop), []string{devstack.Chromium}, append(settings,
 		"CONVEYOR_WHATSAPP_URL="+phones, "CONVEYOR_SECRET_KEYS="+keys, "CONVEYOR_WHATSAPP_TIMEOUT=3s",
 		"CONVEYOR_API_RATE=0", "CONVEYOR_API_WRITE_RATE=0", // all that is tried again has one address
-		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", busyRate))
+		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", busyRate))...)
 	b.rig = &rig{world: w, got: map[uuid.UUID]personFile{}}
 	return b
 }
@@ -113,6 +113,12 @@ func (b *busy) round() {
 
 // reckon waits until all is done, and fails the test where the books do not balance.
 func (b *busy) reckon(l *Ledger) {
+	b.balance(l)
+	l.close(b.world)
+}
+
+// balance waits until all is done, asks the roles to end, and compares the books.
+func (b *busy) balance(l *Ledger) {
 	b.come("every single message was taken", b.singles.taken)
 	b.come("every draft is made", b.drafted)
 	b.rest(l)
@@ -140,7 +146,6 @@ func (b *busy) reckon(l *Ledger) {
 	l.sent(rows, b.phones, b.singles.asked, 0)
 	l.workflows(b.world)
 	l.processes(b.world)
-	l.close(b.world)
 }
 
 // singles are messages that are sent one by one, each until it is taken.

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,9 +24,10 @@ type books struct {
 	pairs   []pair            // what callers of the API have said
 	refused []string          // decisions that the API did not take
 	reads   []reading
-	broken  []string // damaged or missing files of the blob store
-	twice   int      // neighbouring revisions of one content
-	losses  losses   // what only the broker had when a fault emptied it
+	broken  []string        // damaged or missing files of the blob store
+	twice   int             // neighbouring revisions of one content
+	scraped map[string]bool // platform IDs of adverts that scrapers brought
+	losses  losses          // what only the broker had when a fault emptied it
 }
 
 // losses are what the ledger forgives: a broker that is rebuilt empty, or whose queue is deleted, loses what only it
@@ -172,12 +174,31 @@ func (l *Ledger) none(name string, found []string) { l.must(name, len(found), 0,
 
 // compare balances the published messages against the books.
 func (l *Ledger) compare(journal []message, b books) {
-	l.messages(journal, b)
-	l.tables(journal, b)
-	l.pictures(journal, b)
+	own := b.published()
+	l.messages(journal, own)
+	l.tables(journal, own)
+	l.pictures(journal, own)
 	l.events(b)
-	l.homes(b)
+	l.homes(own)
 	l.readings(b.reads)
+}
+
+// published are the books without what scrapers brought, which Ledger.scrapes compares with their site.
+func (b books) published() books {
+	own := b
+	own.raws, own.live, own.lodgers = maps.Clone(b.raws), maps.Clone(b.live), maps.Clone(b.lodgers)
+	for id := range b.scraped {
+		delete(own.raws, id)
+		delete(own.live, id)
+		delete(own.lodgers, id)
+	}
+	own.letters = slices.DeleteFunc(slices.Clone(b.letters), func(d letter) bool {
+		return b.scraped[d.WorkflowID[strings.LastIndexByte(d.WorkflowID, '/')+1:]]
+	})
+	own.images = slices.DeleteFunc(slices.Clone(b.images), func(p picturedAs) bool { return b.scraped[p.PlatformID] })
+	own.history = slices.DeleteFunc(slices.Clone(b.history), func(c change) bool { return b.scraped[c.PlatformID] })
+	own.outbox = slices.DeleteFunc(slices.Clone(b.outbox), func(e told) bool { return b.scraped[e.PlatformID] })
+	return own
 }
 
 // messages follows every confirmed message to its end.

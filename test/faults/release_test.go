@@ -79,7 +79,7 @@ func TestTheLedgerOfReleasesBalances(t *testing.T) {
 	t.Parallel() // with the other short ones
 	previous, err := previousRelease()
 	require.NoError(t, err)
-	b := newBusy(t, release{binary: previous}, releaseContacts, 20*time.Millisecond)
+	b := newBusy(t, release{binary: previous}, releaseContacts, 20*time.Millisecond, nil)
 	b.say("seed %d: from %s to this release, back, and forth again", *seed, previousCommit)
 	b.flow.feed(*messages / 4)
 

@@ -27,6 +27,7 @@ type site struct {
 
 	mu      sync.Mutex // held while a page is answered, so that nothing changes meanwhile
 	dice    *rand.Rand
+	size    int // adverts on either half at the start
 	halves  map[string]*half
 	changes map[string]int // by kind
 	read    func(half string, o *offer) page
@@ -84,16 +85,14 @@ type offer struct {
 	basis   int  // the version on its card then: when that was older, one more visit is due
 }
 
-// perHalf is how many adverts there are on either half at the start.
-const perHalf = 150
-
-func newSite(t *testing.T) *site {
+// newSite has so many adverts on either half, an even number.
+func newSite(t *testing.T, size int) *site {
 	s := &site{
-		Site: demosite.New(demosite.Options{Adverts: perHalf, Frozen: true}), dice: rand.New(rand.NewPCG(*seed, 4)),
-		halves: map[string]*half{}, changes: map[string]int{},
+		Site: demosite.New(demosite.Options{Adverts: size, Frozen: true}), dice: rand.New(rand.NewPCG(*seed, 4)),
+		size: size, halves: map[string]*half{}, changes: map[string]int{},
 	}
 	s.read = s.now
-	for range perHalf / 2 {
+	for range size / 2 {
 		_, err := s.Publish(demosite.Kangalou)
 		require.NoError(t, err)
 	}
@@ -101,7 +100,7 @@ func newSite(t *testing.T) *site {
 		s.halves[name] = &half{name: name, offers: map[string]*offer{}, paths: map[string]*offer{}}
 		all, err := s.Adverts(name)
 		require.NoError(t, err)
-		require.Len(t, all, perHalf)
+		require.Len(t, all, size)
 		for _, a := range all {
 			s.halves[name].add(a)
 		}
@@ -210,7 +209,7 @@ func (s *site) change(name string, cycle int64) {
 		return
 	case o.State == demosite.Removed:
 		kind, c.Removed = "returned", new(false)
-	case p < 10 && len(h.order) < perHalf*5/4:
+	case p < 10 && len(h.order) < s.size*5/4:
 		if a, err := s.Publish(name); err == nil {
 			h.add(a)
 			s.changes["new"]++

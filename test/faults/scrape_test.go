@@ -48,7 +48,7 @@ var costs = map[string]int{
 func TestTheLedgerOfScrapersBalances(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with that of drafts
-	s := newSite(t)
+	s := newSite(t, 150)
 	w := newWorld(t, nil, "CONVEYOR_SCRAPE="+demosite.Searches(s.url), "CONVEYOR_SCRAPE_TRANSPORT="+*transport,
 		"CONVEYOR_SCRAPE_DELAY=10ms", "CONVEYOR_SCRAPE_COOLDOWN=1s", "CONVEYOR_SCRAPE_LOOK=2s", "CONVEYOR_IMAGES=false",
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(s.url, "http://"))
@@ -59,7 +59,7 @@ func TestTheLedgerOfScrapersBalances(t *testing.T) {
 	if *long {
 		during = *random
 	}
-	w.say("seed %d: a site of %d adverts a half, %s at random", *seed, perHalf, during)
+	w.say("seed %d: a site of %d adverts a half, %s at random", *seed, s.size, during)
 	require.NoError(t, eventually(w.ctx, 2*servicetest.Patience(), func() bool { return w.cycles(1, w.began) == nil }), "the first cycles")
 	w.say("the first cycles are over")
 

@@ -132,7 +132,7 @@ func TestTheLedgerOfSearchBalances(t *testing.T) {
 	// Messages in hand are neither in their queue nor yet in a workflow, so rest is seen in the tables first.
 	_ = eventually(w.ctx, servicetest.Patience(), func() bool { return w.storedAll(sent) })
 	w.rest(l)
-	if err := l.pages(w, sent); err != nil {
+	if err := l.pages(w, sent, "no site"); err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
 	}
 	l.processes(w)
@@ -188,8 +188,9 @@ const (
 	sqlInboxLeft = `SELECT count(*) FILTER (WHERE error IS NULL), count(*) FROM page_inbox`
 )
 
-// pages compares what was sent with what is stored, dead, and found.
-func (l *Ledger) pages(w *world, sent []sentPage) error {
+// pages compares what was sent with what is stored, dead, and found. Pages of a site that begin with origin come from
+// crawls, and are only counted.
+func (l *Ledger) pages(w *world, sent []sentPage, origin string) error {
 	kept, err := table[keptPage](w, sqlKeptPages)
 	dead, err2 := table[struct{ Body, Reason string }](w, sqlPagesDead)
 	var open, inbox int
@@ -213,7 +214,7 @@ func (l *Ledger) pages(w *world, sent []sentPage) error {
 			killed = append(killed, p.url+": "+reason)
 		}
 	}
-	stored := map[string]keptPage{}
+	stored, crawled := map[string]keptPage{}, 0
 	var twice, old, unindexed, unexpected []string
 	for _, k := range kept {
 		if _, ok := stored[k.URL]; ok {
@@ -222,6 +223,8 @@ func (l *Ledger) pages(w *world, sent []sentPage) error {
 		stored[k.URL] = k
 		p, ok := newest[k.URL]
 		switch {
+		case !ok && strings.HasPrefix(k.URL, origin):
+			crawled++
 		case !ok:
 			unexpected = append(unexpected, k.URL)
 		case !k.At.Equal(p.at) || !strings.HasPrefix(k.Text, p.word()+" "):
@@ -243,17 +246,17 @@ func (l *Ledger) pages(w *world, sent []sentPage) error {
 	l.none("pages that are not the newest version", old)
 	l.none("pages whose version the index does not have", unindexed)
 	l.row("messages left in the inbox", open, "of batches that a bridge was killed with; they came again in others")
-	return l.foundPages(w, sent, newest)
+	return l.foundPages(w, sent, newest, crawled)
 }
 
 // foundPages asks for each page by the word that only its newest version has, and for versions that are no more.
-func (l *Ledger) foundPages(w *world, sent []sentPage, newest map[string]sentPage) error {
+func (l *Ledger) foundPages(w *world, sent []sentPage, newest map[string]sentPage, crawled int) error {
 	index := dbsearch.NewSearchIndex(w.db)
 	stats, err := index.Stats(w.ctx)
 	if err != nil {
 		return err
 	}
-	l.must("pages that can be found", stats.Pages, len(newest))
+	l.must("pages that can be found", stats.Pages, len(newest)+crawled)
 	var missed, ghosts []string
 	asked := map[int]bool{}
 	for _, p := range sent {

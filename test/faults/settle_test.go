@@ -367,10 +367,15 @@ func (w *world) books() (b books, err error) {
 	b.images, err4 = table[picturedAs](w, sqlPictures)
 	b.history, err5 = table[change](w, sqlHistory)
 	b.outbox, err6 = table[told](w, sqlTold)
+	scraped, err10 := table[struct{ ID string }](w, "SELECT platform_id FROM platform_adverts")
+	b.scraped = map[string]bool{}
+	for _, a := range scraped {
+		b.scraped[a.ID] = true
+	}
 	b.pairs, b.refused = w.people.decided()
 	b.said, err8 = table[verdict](w, sqlVerdicts)
 	b.reads, err9 = table[reading](w, sqlReadings)
-	err = errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, w.db.QueryRow(w.ctx, sqlTwice).Scan(&b.twice))
+	err = errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, w.db.QueryRow(w.ctx, sqlTwice).Scan(&b.twice))
 	b.broken = w.damaged(b.images)
 	// Events on their way to the watch arrive within moments.
 	_ = eventually(w.ctx, servicetest.Patience(), func() bool { b.sights = w.watch.snapshot(); return len(b.sights) >= len(b.outbox) })
