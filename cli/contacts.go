@@ -30,7 +30,7 @@ import (
 type ContactsCmd struct {
 	ofTenant
 
-	Import   contactsImportCmd `cmd:"" help:"Import a file of contacts: CSV, TSV, XLSX, gzip, or a zip of one file."`
+	Import   contactsImportCmd `cmd:"" help:"Import a file of contacts: CSV, TSV, XLSX, vCard, gzip, or a zip of one file."`
 	Export   contactsExportCmd `cmd:"" help:"Write contacts as CSV."`
 	Set      contactsSetCmd    `cmd:"" help:"Add a contact, or correct one."`
 	OptOut   contactsOptOutCmd `cmd:"" help:"Never write to a person again."`
@@ -41,7 +41,7 @@ type ContactsCmd struct {
 }
 
 type contactsImportCmd struct {
-	File   string            `arg:"" help:"File to import: CSV, TSV, XLSX, gzip, or a zip of one file." type:"existingfile"`
+	File   string            `arg:"" help:"File to import: CSV, TSV, XLSX, vCard, gzip, or a zip of one file." type:"existingfile"`
 	DryRun bool              `help:"Read and check everything, and store nothing."`
 	Map    map[string]string `help:"Field of a column, by its header or number (#2): phone, email, name, given_name, family_name, locale, tags, fields.NAME, or - to leave it out." placeholder:"COLUMN=FIELD" mapsep:"none"`
 	List   []string          `help:"Lists that the contacts become members of; they are created where they do not exist, but not by a dry run." placeholder:"NAME" sep:"none"`

@@ -157,7 +157,7 @@ func (h Uploads) createOperation(d *api.Door) (huma.Operation, *huma.RequestBody
 		Summary: "Upload a file of contacts, and import it", DefaultStatus: http.StatusAccepted,
 		Errors:       []int{400, 408, 409, 413, 415, 422, 429, 503},
 		MaxBodyBytes: h.Limits.Bytes + formMargin, Metadata: map[string]any{api.TimeoutKey: uploadTimeout},
-		Description: "CSV, TSV, XLSX, gzip, or a zip of one file, as the field file of a form; other fields, which are those " +
+		Description: "CSV, TSV, XLSX, vCard, gzip, or a zip of one file, as the field file of a form; other fields, which are those " +
 			"of the query, come before it. curl -F file=@people.csv URL/uploads. The file is stored as it comes; when the " +
 			"answer is there, it is imported even if the API or Temporal stops. An upload that is cut off stores nothing. " +
 			"429 with Retry-After means that the tenant's imports, or all, are behind: nothing of the file was read.",

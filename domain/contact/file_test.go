@@ -226,7 +226,6 @@ func TestRefused(t *testing.T) {
 		{"html", []byte("\n<!DOCTYPE html><html></html>"), contact.Options{}, []string{"HTML"}},
 		{"json", []byte(`[{"phone": "514"}]`), contact.Options{}, []string{"JSON"}},
 		{"json on lines", []byte("[\n  {\"phone\": \"514\"}\n]"), contact.Options{}, []string{"JSON"}},
-		{"vcard", []byte("BEGIN:VCARD\nEND:VCARD\n"), contact.Options{}, []string{"vCard"}},
 		{"binary", binaryNoise(4000), contact.Options{}, []string{"not text"}},
 		{"utf-32", []byte("\xff\xfe\x00\x00N\x00\x00\x00"), contact.Options{}, []string{"UTF-32"}},
 		{"no phones", []byte("Name,City\nBob,Laval\nZoé,Laval\n"), contact.Options{}, []string{`#1 "Name", #2)`, `{"#1": "phone"}`}},

@@ -54,7 +54,7 @@ const utf8BOM = "\uFEFF"
 
 // Copied says that the text is not the file itself: offsets of chunks are those of a copy, which the splitter keeps.
 func (p Plan) Copied() bool {
-	return p.Format.Container != Plain || p.Format.Encoding != UTF8 || p.Format.Wrapped
+	return p.Format.Container != Plain || p.Format.Encoding != UTF8 || p.Format.Wrapped || p.Format.Cards
 }
 
 // Open returns the text of a file in UTF-8, unpacked and decoded, from its beginning. It reads src as it is read
@@ -75,6 +75,9 @@ func (f Format) open(src io.ReaderAt, size int64) (io.Reader, error) {
 			return nil, err
 		}
 		r = enc.NewDecoder().Reader(unmarked(r))
+	}
+	if f.Cards {
+		r = newCards(r)
 	}
 	if f.Wrapped {
 		r = newUnwrapper(r, f.Newline)
@@ -351,8 +354,6 @@ func document(text []byte) error {
 		what, todo = "a web page (MHTML)", "open it in a spreadsheet and save it as CSV or XLSX"
 	case begins(`{\rtf`):
 		what, todo = "a document (RTF), not a table", "save the table as CSV or XLSX"
-	case begins("begin:vcard"):
-		what, todo = "a vCard", "export the contacts as CSV"
 	case begins("dn:"), begins("version: 1\n") && bytes.Contains(trimmed, []byte("\ndn:")):
 		what, todo = "LDIF", "export the contacts as CSV"
 	case begins("insert into "), begins("create table "), begins("-- ") && (bytes.Contains(trimmed, []byte(" dump")) ||

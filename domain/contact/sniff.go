@@ -26,6 +26,7 @@ type Format struct {
 	Columns    []string `json:"columns"`               // headers; "" where there are none
 	Sheet      string   `json:"sheet,omitempty"`
 	Wrapped    bool     `json:"wrapped,omitempty"` // each line is one quoted cell that holds the row
+	Cards      bool     `json:"cards,omitempty"`   // of vCard, which are read as a table
 	Twice      bool     `json:"twice,omitempty"`   // UTF-8 that was read as Windows-1252, and written as UTF-8 again
 }
 
@@ -135,7 +136,7 @@ func (s *sniffer) table(src io.ReaderAt, size int64) error {
 		return err
 	}
 	if f.Container != XLSX {
-		if err := document(s.text); err != nil {
+		if err := s.document(src, size); err != nil {
 			return err
 		}
 	}
@@ -344,6 +345,16 @@ func (s *sniffer) read(src io.ReaderAt, size int64) error {
 	return nil
 }
 
+// document refuses a text that is no table, but for cards, which are made one.
+func (s *sniffer) document(src io.ReaderAt, size int64) error {
+	if !beginsCard(s.text) {
+		return document(s.text)
+	}
+	s.plan.Format.Cards = true
+	s.reason("container", "vcard", false, "the text begins like a vCard; each card is a row")
+	return s.read(src, size)
+}
+
 // newlines settles the line end, and cuts a last line of which only the beginning was read.
 func (s *sniffer) newlines() error {
 	f := &s.plan.Format
@@ -437,7 +448,7 @@ const rareDelimiters = ",;\t|:^~"
 // delimited settles delimiter and quote.
 func (s *sniffer) delimited() error {
 	f := &s.plan.Format
-	if f.Container == XLSX && !f.Wrapped {
+	if (f.Container == XLSX || f.Cards) && !f.Wrapped {
 		f.Delimiter, f.Quote = ",", `"`
 		return nil
 	}

@@ -85,6 +85,9 @@ func unwrapped(line []byte, newline byte) []byte {
 
 // wraps settles whether each line is one cell that holds the row.
 func (s *sniffer) wraps() {
+	if s.plan.Format.Cards {
+		return
+	}
 	f := &s.plan.Format
 	if q := s.options.Quote; q != "" && q != `"` {
 		return
