@@ -267,6 +267,7 @@ func homeJoin(ctx context.Context, tx pgx.Tx, b *pgx.Batch, v listing.Version, s
 			b.Queue(sqlHomeEnrol, o.ID(), j.Home, homeKeys(o.Listing), o.Listing.RentCents, now)
 		}
 	}
+	b.Queue(sqlHomeRaws, append([]uuid.UUID{id}, j.Hide...), []uuid.UUID{j.Home})
 	b.Queue(sqlHomeShow, j.Home, j.Shown, now, joined, id)
 	if joined {
 		data := contract.HomeData{HomeID: j.Home.String(), ShownID: j.Shown.String(), Kind: string(j.Kind)}
@@ -320,6 +321,12 @@ const sqlHomeHide = `/* sqlHomeHide */ UPDATE home_members SET hidden = true WHE
 const sqlHomeDuplicates = `/* sqlHomeDuplicates */
 UPDATE raw_listings r SET status = 'duplicate', duplicate_of = $2, reasons = m.reasons
 FROM home_members m WHERE m.listing_id = r.id AND r.id = ANY ($1) AND r.status = 'imported'`
+
+// Whoever changes several raw adverts locks them in the order of their IDs first, as Receive does.
+const sqlHomeRaws = `/* sqlHomeRaws */
+SELECT FROM raw_listings
+WHERE id = ANY ($1::uuid[] || ARRAY(SELECT listing_id FROM home_members WHERE home_id = ANY ($2))) ORDER BY id
+FOR NO KEY UPDATE`
 
 // homeHide queues the archiving of visible listings that another is shown in place of.
 func homeHide(ctx context.Context, tx pgx.Tx, b *pgx.Batch, ids []uuid.UUID, shown uuid.UUID, now time.Time) error {

@@ -288,6 +288,7 @@ func homeApply(ctx context.Context, tx pgx.Tx, b *pgx.Batch, members []listing.H
 	}
 	b.Queue(sqlHomeEmpty, old)
 	b.Queue(sqlHomeRelink, ids)
+	b.Queue(sqlHomeRaws, ids, []uuid.UUID{})
 	if plan.Together {
 		b.Queue(sqlHomeTogether, ids)
 	}
@@ -507,6 +508,8 @@ func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID,
 		return err
 	}
 	b = new(pgx.Batch)
+	b.Queue(sqlHomeLinksRestore, before)
+	b.Queue(sqlHomeRaws, touched, []uuid.UUID{})
 	for i, m := range were {
 		if err := homeTellBack(b, were, are, i, by, now); err != nil {
 			return err
@@ -523,7 +526,6 @@ func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID,
 	b.Queue(sqlHomeRawRestore, before)
 	b.Queue(sqlHomeRawRelease, before)
 	b.Queue(sqlHomeRawReturned, before)
-	b.Queue(sqlHomeLinksRestore, before)
 	b.Queue(sqlHomeVerdictUndo, number, now, db.Storable(by))
 	db.AuditAdd(ctx, b, db.AuditEntry{
 		At: now, Actor: by, Action: "home.undone", Subject: fmt.Sprint("home-verdict/", number)})

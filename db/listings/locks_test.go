@@ -1,9 +1,11 @@
 package listings_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -12,6 +14,7 @@ import (
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // An advert that drops images is published while those images are attached: both lock the listing, its images and their
@@ -56,6 +59,89 @@ func TestPublishBesideAttach(t *testing.T) {
 			work.Go(func() error { return s.AttachImage(ctx, l.Ref, image(n), dbtest.After(2)) })
 		}
 		require.NoError(t, work.Wait())
+	}
+}
+
+// An advert joins a home, or leaves it by a decision, while a bridge stores it with one of that home: both lock adverts
+// in the order of their IDs.
+func TestHomeBesideReceive(t *testing.T) {
+	t.Parallel()
+
+	less := func(a, b listing.Listing) bool { return a.ID().String() < b.ID().String() }
+	var first, twin, late, between listing.Listing // late comes before between, and that before twin
+	for n := 1; first.Platform == "" || between.Platform == ""; n++ {
+		l := flat("kijiji", n)
+		switch {
+		case first.Platform == "":
+			if twin, late = flat("kangalou", n), flat("centris", n); less(late, twin) {
+				first = l
+			}
+		case less(late, l) && less(l, twin):
+			between = l
+		}
+	}
+	for name, change := range map[string]func(s *dblistings.Listings) error{
+		"joins": func(s *dblistings.Listings) error {
+			v, err := s.Load(context.Background(), late.ID())
+			if err == nil {
+				_, _, err = s.JoinHome(context.Background(), v, nil, runOf(late.Ref), dbtest.After(9))
+			}
+			return err
+		},
+		"is shown": func(s *dblistings.Listings) error {
+			_, err := s.DecideHome(context.Background(), dblistings.HomeDecision{
+				Home: first.ID(), Verdict: listing.SayShow, Listing: late.ID(), By: "zoe", At: dbtest.After(9),
+			}, nil)
+			return err
+		},
+		"is taken back": func(s *dblistings.Listings) error {
+			return s.UndoHomeVerdict(context.Background(), 1, "zoe", dbtest.After(9))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			pool, ctx := dbtest.New(t), t.Context()
+			s := dblistings.NewListings(pool)
+			pass(t, s, first, 0)
+			pass(t, s, twin, 1)
+			pass(t, s, between, 2)
+			if name == "joins" {
+				r := receive(t, s, arrival(late.Ref, "x", 3))
+				require.NoError(t, s.SaveNormalized(ctx, late, payload(r.Revision), dbtest.After(3)))
+			} else {
+				pass(t, s, late, 3)
+			}
+			if name == "is taken back" {
+				_, err := s.DecideHome(ctx, dblistings.HomeDecision{
+					Home: first.ID(), Verdict: listing.SayShow, Listing: late.ID(), By: "zoe", At: dbtest.After(8),
+				}, nil)
+				require.NoError(t, err)
+			}
+			tx, err := pool.Begin(ctx)
+			require.NoError(t, err)
+			defer func() { _ = tx.Rollback(ctx) }()
+			_, err = tx.Exec(ctx, "SELECT FROM raw_listings WHERE id = $1 FOR UPDATE", between.ID())
+			require.NoError(t, err)
+			waiting := func(n int64) func() bool {
+				return func() bool {
+					return dbtest.Count(t, pool,
+						`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
+				}
+			}
+			var work errgroup.Group
+			work.Go(func() error {
+				_, err := s.Receive(ctx, []dblistings.Arrival{
+					arrival(twin.Ref, "y", 10), arrival(between.Ref, "y", 10), arrival(late.Ref, "y", 10),
+				}, dbtest.After(10))
+				return err
+			})
+			require.Eventually(t, waiting(1), servicetest.Patience(), 5*time.Millisecond, "it has the first of them")
+			work.Go(func() error { return change(s) })
+			require.Eventually(t, waiting(2), servicetest.Patience(), 5*time.Millisecond)
+			require.NoError(t, tx.Rollback(ctx))
+			require.NoError(t, work.Wait())
+		})
 	}
 }
 
