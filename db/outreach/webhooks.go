@@ -407,11 +407,11 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 		}
 		b = new(pgx.Batch)
 	}
-	wishes, kept, err := asked(ctx, tx, inbound, found, out)
+	wishes, kept, err := asked(ctx, tx, inbound, found, known, out)
 	if err != nil {
 		return err
 	}
-	again, _, err := asked(ctx, tx, known.kept, found, new(Applied)) // they were counted, as known or as unknown
+	again, _, err := asked(ctx, tx, known.kept, found, known, new(Applied)) // they were counted, as known or as unknown
 	if err != nil {
 		return err
 	}

@@ -30,14 +30,18 @@ JOIN senders s ON s.phone_number_id = t.number
 ORDER BY s.tenant, t.was, t.at DESC
 ON CONFLICT (tenant, was) DO UPDATE SET wa_user = excluded.wa_user, at = excluded.at WHERE c.at < excluded.at`
 
-	// The user IDs that are told, by numbers of senders, those that took their place, and the wishes of all of them.
+	// The user IDs that are told, by numbers of senders, those that took their place, those whose place they took, and the
+	// wishes of all of them.
 	sqlUserKnown = `/* sqlUserKnown */
 WITH RECURSIVE named AS (
     SELECT s.tenant, t.number, t.wa_user
     FROM unnest($1::text[], $2::text[]) AS t(number, wa_user) JOIN senders s ON s.phone_number_id = t.number
     UNION
-    SELECT n.tenant, n.number, c.wa_user
-    FROM named n JOIN wa_user_changes c ON c.tenant = n.tenant AND c.was = n.wa_user
+    SELECT n.tenant, n.number, o.wa_user
+    FROM named n CROSS JOIN LATERAL (
+        SELECT c.wa_user FROM wa_user_changes c WHERE c.tenant = n.tenant AND c.was = n.wa_user
+        UNION ALL
+        SELECT c.was FROM wa_user_changes c WHERE c.tenant = n.tenant AND c.wa_user = n.wa_user) o
 )
 SELECT n.tenant, n.number, n.wa_user, c.wa_user, '', c.at
 FROM named n JOIN wa_user_changes c ON c.tenant = n.tenant AND c.was = n.wa_user
@@ -93,6 +97,7 @@ func tellUsers(reports []campaign.Report, inbound []campaign.Inbound) (t toldUse
 			continue
 		}
 		turn(m.PhoneNumberID, true)
+		tell(m.PhoneNumberID, m.User)
 		if changes {
 			tell(m.PhoneNumberID, m.WasUser)
 			t.changedBy, t.was = append(t.changedBy, m.PhoneNumberID), append(t.was, m.WasUser)
@@ -148,6 +153,15 @@ func (u *users) read(rows pgx.Rows) error {
 		return nil
 	})
 	return err
+}
+
+// since are what WhatsApp calls a person within the business of a tenant: user, and what took its place, in that order.
+func (u users) since(tenant, user string) (names []string) {
+	for user != "" && !slices.Contains(names, user) {
+		names = append(names, user)
+		user = u.next[sign{user, tenant}]
+	}
+	return names
 }
 
 // follow notes what WhatsApp calls the recipient of a message by now.

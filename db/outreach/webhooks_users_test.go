@@ -47,6 +47,16 @@ func (m *mailing) hear(ctx context.Context, d told) (out dboutreach.Applied, err
 	return m.hooks.Apply(ctx, hook, reports, inbound, time.Now())
 }
 
+// waiting returns when n sessions wait for locks.
+func (m *mailing) waiting(t testing.TB, n int64) {
+	t.Helper()
+
+	require.Eventually(t, func() bool {
+		return dbtest.Count(t, m.pool,
+			`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
+	}, servicetest.Patience(), 5*time.Millisecond)
+}
+
 func (m *mailing) tell(t testing.TB, d told) dboutreach.Applied {
 	t.Helper()
 
@@ -205,6 +215,39 @@ func TestUserIDsInAnyOrder(t *testing.T) {
 	require.Equal(t, campaign.MessageQueued, m.state(t, m.put(t, uuid.NewString(), phone)))
 }
 
+// A person stops under a name of before, which no message was sent under: the stop counts for what was sent since, in
+// whatever order Meta tells it. It is no wish of another business' people.
+func TestStopUnderANameOfBefore(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	for n, order := range orders([]int{0, 1, 2, 3}) {
+		phone := fmt.Sprintf("+1514555%04d", n)
+		id := m.put(t, uuid.NewString(), phone)
+		token, claims := m.claim(t, 1)
+		m.record(t, token, accepted, claims...)
+		user, at := func(v int) string { return fmt.Sprintf("CA.%d.%d", n, v) }, time.Now()
+		parts := []told{
+			{report: &campaign.Report{
+				PhoneNumberID: "acme", WAMID: wamid(id, 1), User: user(3), Status: campaign.MessageDelivered, At: at,
+			}},
+			{inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(1), User: user(2), At: at}},
+			{inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(2), User: user(3), At: at}},
+			{inbound: &campaign.Inbound{PhoneNumberID: "acme", User: user(1), Text: "STOP", At: at}},
+		}
+		opted := 0
+		for _, i := range order {
+			opted += m.tell(t, parts[i]).Opted
+		}
+		require.Equal(t, 1, opted, order)
+		require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)), order)
+		m.tell(t, told{inbound: &campaign.Inbound{
+			PhoneNumberID: "acme", User: user(1), Wish: campaign.WishResume, At: at.Add(time.Minute),
+		}})
+		require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)), "the number may be another's")
+	}
+}
+
 // What is told of the user IDs of a person goes with the person, and otherwise when the deliveries that told it do.
 func TestUserIDsForgotten(t *testing.T) {
 	t.Parallel()
@@ -312,19 +355,13 @@ func TestForgetWhileToldOf(t *testing.T) {
 			require.NoError(t, err)
 			_, err = tx.Exec(ctx, tt.held)
 			require.NoError(t, err)
-			waiting := func(n int64) func() bool {
-				return func() bool {
-					return dbtest.Count(t, m.pool,
-						`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
-				}
-			}
 			var work errgroup.Group
 			work.Go(func() error {
 				return dboutreach.NewContacts(m.pool, nil).Delete(ctx, "acme", person, "zoe", time.Now())
 			})
-			require.Eventually(t, waiting(1), servicetest.Patience(), 5*time.Millisecond)
+			m.waiting(t, 1)
 			work.Go(func() error { return tt.told(m, other.ID, mine, token) })
-			require.Eventually(t, waiting(2), servicetest.Patience(), 5*time.Millisecond)
+			m.waiting(t, 2)
 			require.NoError(t, tx.Rollback(ctx))
 			require.NoError(t, work.Wait())
 			require.Empty(t, m.lines(t, "SELECT id FROM messages WHERE recipient = $1", phone))

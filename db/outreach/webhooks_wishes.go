@@ -82,9 +82,10 @@ func refused(found []subject) (wishes []wish) {
 }
 
 // asked are the wishes among messages to our senders. Whoever wrote before another user ID was told is known by the one
-// before that; and by all those that a message of found has lost by what the same transaction applies. Those by user
-// IDs are kept: it may be told later of further messages that they are to the same person.
-func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []subject, out *Applied) (
+// before that; by all those that a message of found has lost by what the same transaction applies; and by those that
+// took its place, as known says. Those by user IDs are kept: it may be told later of further messages that they are to
+// the same person.
+func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []subject, known users, out *Applied) (
 	wishes []wish, kept []userWish, err error,
 ) {
 	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })
@@ -93,14 +94,16 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 	}
 	var numbers, answered, from, users []string
 	for _, m := range stops {
-		numbers, answered = append(numbers, m.PhoneNumberID), append(answered, m.ReplyTo)
-		if from = append(from, m.From); m.User != "" {
-			users = append(users, m.User, sqlMoved+m.User)
-		}
+		numbers, answered, from = append(numbers, m.PhoneNumberID), append(answered, m.ReplyTo), append(from, m.From)
 	}
 	tenants, err := tenantsOf(ctx, tx, numbers)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, m := range stops {
+		for _, user := range known.since(tenants[m.PhoneNumberID], m.User) {
+			users = append(users, user, sqlMoved+user)
+		}
 	}
 	writers, err := writersOf(ctx, tx, answered, from, users)
 	if err != nil {
@@ -119,13 +122,20 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 			continue
 		}
 		var digests [][]byte
-		known := slices.Concat(writers[sign{m.ReplyTo, tenant}], writers[sign{m.From, tenant}], writers[sign{m.User, tenant}])
+		by := slices.Concat(writers[sign{m.ReplyTo, tenant}], writers[sign{m.From, tenant}], writers[sign{m.User, tenant}])
 		if m.User != "" {
 			kept = append(kept, userWish{tenant, m.User, m.Wants(), m.At})
 		}
-		for _, w := range known {
+		for _, w := range by {
 			if !w.moved || m.Wants() == campaign.WishStop { // the number may be another's by now, who has stopped
 				digests = append(digests, w.digest)
+			}
+		}
+		for _, user := range known.since(tenant, m.User) {
+			for _, w := range writers[sign{user, tenant}] {
+				if user != m.User && m.Wants() == campaign.WishStop {
+					digests = append(digests, w.digest)
+				}
 			}
 		}
 		if m.From != "" {
