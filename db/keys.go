@@ -64,9 +64,10 @@ const sqlKeyAdd = `/* sqlKeyAdd */
 INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at, tenant)
 VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`
 
-// The kinds of violations of constraints that Violates knows.
+// The codes of Postgres that Violates knows.
 const (
 	UniqueViolation  = "23505" // a second row of one name
+	LockNotAvailable = "55P03" // of a statement that does not wait for a lock
 	ForeignViolation = "23503" // a name of no row
 )
 

@@ -287,7 +287,7 @@ func (m *migrator) apply(ctx context.Context, provider *goose.Provider, source *
 // lockedOut reports whether a statement got no lock: it waited for too long, or was the victim of a deadlock.
 func lockedOut(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "55P03" || pg.Code == "40P01")
+	return errors.As(err, &pg) && (pg.Code == LockNotAvailable || pg.Code == "40P01")
 }
 
 // unknownSetting reports whether this version of Postgres lacks a setting.

@@ -72,10 +72,10 @@ WITH looked AS (
     WHERE id = ANY (ARRAY(SELECT id FROM looked WHERE received_at < $1 AND applied_at < $1)) RETURNING 1
 ), changes AS (
     DELETE FROM wa_user_changes WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM wa_user_changes WHERE at < $1 AND $2::text = '' LIMIT $3))
+        SELECT ctid FROM wa_user_changes WHERE at < $1 AND $2::text = '' LIMIT $3 FOR UPDATE SKIP LOCKED))
 ), wishes AS (
     DELETE FROM wa_user_wishes WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM wa_user_wishes WHERE told_at < $1 AND $2::text = '' LIMIT $3))
+        SELECT ctid FROM wa_user_wishes WHERE told_at < $1 AND $2::text = '' LIMIT $3 FOR UPDATE SKIP LOCKED))
 )
 SELECT coalesce((SELECT max(id)::text FROM looked), $2),
     (SELECT count(*) FROM looked) = $3 AND EXISTS (SELECT FROM looked WHERE received_at < $1),

@@ -121,7 +121,7 @@ func One[T any](rows []T, err error) (row T, _ error) {
 	return rows[0], nil
 }
 
-// Violates says whether err is the violation of a constraint, of a kind such as UniqueViolation.
+// Violates says whether err has a code such as UniqueViolation, and is by a constraint; "" = by any, or by none.
 func Violates(err error, code, constraint string) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == code && (constraint == "" || pg.ConstraintName == constraint)

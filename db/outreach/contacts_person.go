@@ -180,11 +180,12 @@ WHERE tenant = $1 AND digest = (SELECT digest FROM contacts WHERE tenant = $1 AN
 ORDER BY id FOR UPDATE`
 
 	// Messages that wait are not sent; of the others the time and the outcome stay, for the counts. A wamid has the phone
-	// in it.
+	// in it. One that was stored since sqlPersonMessagesHold is not waited for: the tenant is locked by now, and with it
+	// whoever else forgets somebody of the tenant.
 	sqlPersonMessagesForget = `/* sqlPersonMessagesForget */
 WITH held AS (
     SELECT id, state, campaign, concat_ws(' ', ltrim(wa_user, '` + sqlMoved + `'), wa_user_was) AS users
-    FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE
+    FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE NOWAIT
 ), names AS (
     SELECT DISTINCT unnest(string_to_array(users, ' ')) AS name FROM held
 ), changes AS (
@@ -223,7 +224,18 @@ DELETE FROM upload_errors WHERE tenant = $1 AND ` + sqlRefusedOf
 // that it holds when the person is imported again. Uploaded files stay as long as files are kept. An unknown contact
 // is fault.Gone.
 func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor string, now time.Time) error {
-	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+	for {
+		err := s.forget(ctx, tenant, id, actor, now)
+		if !db.Violates(err, db.LockNotAvailable, "") {
+			return contactFault(err, "delete", id)
+		}
+	}
+}
+
+// forget is Delete. Where a message to the person has come, and others have it, while the tenant was waited for, it is
+// db.LockNotAvailable, and nothing was done: by the next call the message is waited for first.
+func (s *Contacts) forget(ctx context.Context, tenant string, id int64, actor string, now time.Time) error {
+	return db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		var digest, email []byte
 		var c contact.Contact
 		// As deliveries of webhooks: what is told of user IDs has its turn before anything is locked.
@@ -253,5 +265,4 @@ func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor st
 		})
 		return tx.SendBatch(ctx, b).Close()
 	})
-	return contactFault(err, "delete", id)
 }

@@ -225,6 +225,27 @@ func TestUnreportedMessages(t *testing.T) {
 	require.Equal(t, campaign.MessageDelivered, row.State)
 }
 
+// What was told of user IDs is deleted beside whoever forgets a person and has some of it: that is left to the other.
+func TestUserIDsExpireBesideOthers(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.exec(t, `INSERT INTO wa_user_changes (tenant, was, wa_user, at)
+		SELECT 'acme', 'CA.' || n, 'CA.9', now() - interval '1 day' FROM generate_series(1, 3) n`)
+	tx, err := m.pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	for _, text := range []string{
+		"SELECT set_config('conveyor.tenant', '*', true)", "SELECT FROM wa_user_changes WHERE was = 'CA.2' FOR UPDATE",
+	} {
+		_, err = tx.Exec(ctx, text)
+		require.NoError(t, err)
+	}
+	_, err = db.NewRetention(m.pool).DeleteExpired(ctx, retention.Webhooks, time.Now(), "", 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{"CA.2"}, m.lines(t, "SELECT was FROM wa_user_changes"))
+}
+
 // Refused rows are read by their bytes, so that those of a hostile file do not fill the memory of a process.
 func TestRefusedRowsAreLarge(t *testing.T) {
 	t.Parallel()

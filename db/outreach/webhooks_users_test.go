@@ -274,6 +274,48 @@ func TestUserIDsForgotten(t *testing.T) {
 	require.Equal(t, []string{"CA.8 CA.9", "stop CA.9"}, m.lines(t, kept))
 }
 
+// A message is queued for a person who is about to be forgotten, and its answer stops the tenant.
+func TestForgetBeforeALateMessage(t *testing.T) {
+	t.Parallel()
+
+	const phone = "+15145550001"
+	for name, limit := range map[string]any{"with a limit of contacts": 5, "without": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			m, ctx := newMailing(t), t.Context()
+			s := dboutreach.NewContacts(m.pool, nil)
+			person := put(t, s, "acme", someone(phone))
+			m.exec(t, "UPDATE tenants SET max_contacts = $1", limit)
+			tx, err := m.pool.Begin(ctx)
+			require.NoError(t, err)
+			defer func() { _ = tx.Rollback(ctx) }()
+			for _, text := range []string{
+				"SELECT set_config('conveyor.tenant', '*', true)", "SELECT FROM tenants FOR NO KEY UPDATE",
+			} {
+				_, err = tx.Exec(ctx, text)
+				require.NoError(t, err)
+			}
+			var work errgroup.Group
+			work.Go(func() error { return s.Delete(context.Background(), "acme", person, "zoe", time.Now()) })
+			m.waiting(t, 1)
+			m.put(t, "late", phone)
+			token, claims := m.claim(t, 1)
+			work.Go(func() error {
+				_, err := m.Record(context.Background(), "acme", token, []campaign.Result{{
+					Claim: claims[0], Verdict: refusal(190), At: time.Now(), Status: 400,
+				}}, time.Now())
+				return err
+			})
+			m.waiting(t, 2)
+			require.NoError(t, tx.Rollback(ctx))
+			require.NoError(t, work.Wait())
+			require.Equal(t, []string{"stopped 0"}, m.lines(t, "SELECT state, contacts FROM tenants"))
+			require.Empty(t, m.lines(t, "SELECT id FROM messages WHERE recipient = $1", phone))
+		})
+	}
+}
+
 // A person is forgotten while others write of the same person and have what the forgetting needs, or it what they need:
 // each waits for the other in one order.
 func TestForgetWhileToldOf(t *testing.T) {
