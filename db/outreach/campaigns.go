@@ -225,10 +225,12 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 }
 
 // A campaign that is canceled before it has begun is at its end at once. One that was put off meanwhile does not begin.
-// Its audience is frozen by the clock of Postgres, and no contact is stored with a time after that clock's.
+// Its audience is frozen by the clock of Postgres, and no contact is stored with a time after that clock's. Its time has
+// come when both clocks say so, that of Postgres and that of the process; what is to start at once starts by both.
 const sqlCampaignMove = `/* sqlCampaignMove */
 UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NULL,
-    scheduled_at = CASE $3 WHEN 'queued' THEN $7::timestamptz WHEN 'draft' THEN NULL ELSE scheduled_at END,
+    scheduled_at = CASE $3 WHEN 'queued' THEN CASE WHEN $7 <= $5 THEN least($7, now()) ELSE $7::timestamptz END
+        WHEN 'draft' THEN NULL ELSE scheduled_at END,
     not_after = CASE $3 WHEN 'queued' THEN $8::timestamptz WHEN 'draft' THEN NULL ELSE not_after END,
     not_after_moves = CASE $3 WHEN 'queued' THEN $9::boolean ELSE not_after_moves END,
     not_after_ours = CASE $3 WHEN 'queued' THEN $8 ELSE not_after_ours END,
@@ -238,7 +240,8 @@ UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NUL
     finished_at = CASE WHEN $3 = 'canceled' AND started_at IS NULL THEN $5 WHEN $3 = 'running' THEN NULL
         ELSE finished_at END
 WHERE tenant = $1 AND id = $2 AND state = ANY ($6::text[])
-    AND ($3 <> 'running' OR state <> 'queued' OR scheduled_at <= $5 AND (not_after IS NULL OR not_after >= $5))
+    AND ($3 <> 'running' OR state <> 'queued' OR scheduled_at <= least($5, now())
+        AND (not_after IS NULL OR not_after >= least($5, now())))
 RETURNING ` + sqlCampaignColumns
 
 // A move is a change of the state of a campaign.
@@ -352,7 +355,7 @@ UPDATE campaigns SET state = 'paused', updated_at = $3, lease_until = NULL, star
     frozen_at = coalesce(frozen_at, now()), reason = format('it could not start before %s, and was to start by %s',
         to_char($3 AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
         to_char(not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'))
-WHERE tenant = $1 AND id = $2 AND state = 'queued' AND scheduled_at <= $3 AND not_after < $3
+WHERE tenant = $1 AND id = $2 AND state = 'queued' AND scheduled_at <= $3 AND not_after < least($3, now())
     AND not_after >= scheduled_at -- else it was left by a release that did not know it, when the campaign was moved
 RETURNING ` + sqlCampaignColumns
 

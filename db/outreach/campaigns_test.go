@@ -32,7 +32,7 @@ func (m *mailing) everyone(name string) dboutreach.Plan {
 func TestCampaign(t *testing.T) {
 	t.Parallel()
 
-	m, ctx, now := newMailing(t), t.Context(), time.Now()
+	m, ctx, now := newMailing(t), t.Context(), time.Now().Add(-2*time.Hour)
 	m.tenant(t, "other")
 	s, id := m.campaigns, uuid.New()
 	c, err := s.Create(ctx, "acme", id, m.everyone("Spring"), "zoe", now)
@@ -1016,7 +1016,7 @@ func BenchmarkDispatch(b *testing.B) {
 func TestCampaignStartsLate(t *testing.T) {
 	t.Parallel()
 	m := newMailing(t)
-	ctx, now, s := t.Context(), time.Now().UTC().Truncate(time.Microsecond), m.campaigns
+	ctx, now, s := t.Context(), time.Now().UTC().Truncate(time.Microsecond).Add(-200*time.Hour), m.campaigns
 	begin := func(late time.Duration) dboutreach.Campaign {
 		t.Helper()
 		id := m.draft(t, uuid.NewString())
@@ -1057,7 +1057,7 @@ func TestCampaignStartsLate(t *testing.T) {
 // tenant: however many there are, all begin. One with a latest time that a person gave is late by both.
 func TestCampaignWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
-	ctx, at := t.Context(), time.Now().UTC().Truncate(time.Microsecond)
+	ctx, at := t.Context(), time.Now().UTC().Truncate(time.Microsecond).Add(-time.Hour)
 	const late = 5 * time.Minute
 	for name, tt := range map[string]struct {
 		away   int // minutes, after the third cycle

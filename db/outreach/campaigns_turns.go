@@ -19,7 +19,7 @@ SELECT id, tenant, scheduled_at FROM (
     SELECT c.id, c.tenant, c.scheduled_at,
         row_number() OVER (PARTITION BY c.tenant ORDER BY c.scheduled_at, c.id) AS place
     FROM campaigns c JOIN tenants t ON t.id = c.tenant AND t.state = 'active'
-    WHERE c.state = 'queued' AND c.scheduled_at <= $1 AND (c.lease_until IS NULL OR c.lease_until <= $1)
+    WHERE c.state = 'queued' AND c.scheduled_at <= least($1, now()) AND (c.lease_until IS NULL OR c.lease_until <= $1)
 ) r
 WHERE place <= $2 ORDER BY scheduled_at, id LIMIT $3`
 
@@ -81,7 +81,8 @@ const (
 
 	sqlCampaignReserve = `/* sqlCampaignReserve */
 UPDATE campaigns SET lease_until = $4
-WHERE tenant = $1 AND id = $2 AND state = 'queued' AND scheduled_at <= $3 AND (lease_until IS NULL OR lease_until <= $3)
+WHERE tenant = $1 AND id = $2 AND state = 'queued' AND scheduled_at <= least($3, now())
+    AND (lease_until IS NULL OR lease_until <= $3)
     AND $5 > (SELECT count(*) FROM campaigns
         WHERE tenant = $1 AND (state = 'running' OR state = 'queued' AND lease_until > $3))`
 )

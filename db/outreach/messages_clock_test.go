@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // An answer is of now, whatever the clock of the process said by which the tenant, or the campaign, was changed last.
@@ -42,4 +44,35 @@ func TestRetryOfFailureByClockAhead(t *testing.T) {
 		require.Equal(t, 1, n)
 		require.Equal(t, []string{hours}, m.lines(t, "SELECT round(extract(epoch FROM due_at - now()) / 3600)::int FROM messages"))
 	}
+}
+
+// A campaign is started by the clock of Postgres: a process whose clock is ahead neither starts it before its time nor
+// takes it for late.
+func TestCampaignByClockAhead(t *testing.T) {
+	t.Parallel()
+
+	m, ctx, now := newMailing(t), t.Context(), time.Now()
+	early, late, ahead := m.draft(t, "early"), m.draft(t, "late"), now.Add(2*time.Hour)
+	_, err := m.campaigns.Schedule(ctx, "acme", early, now.Add(time.Hour), "zoe", now)
+	require.NoError(t, err)
+	ready, err := m.campaigns.Ready(ctx, ahead)
+	require.NoError(t, err)
+	require.Empty(t, ready)
+	reserved, err := m.campaigns.Reserve(ctx, "acme", early, ahead, ahead.Add(time.Minute))
+	require.NoError(t, err)
+	require.False(t, reserved)
+	_, err = m.campaigns.Begin(ctx, "acme", early, ahead)
+	dbtest.RequireClass(t, fault.Conflict, err)
+
+	_, err = m.campaigns.Schedule(ctx, "acme", early, ahead, "zoe", ahead)
+	require.NoError(t, err)
+	reserved, err = m.campaigns.Reserve(ctx, "acme", early, ahead, ahead.Add(time.Minute))
+	require.NoError(t, err)
+	require.True(t, reserved, "it is to start at once")
+
+	_, err = m.campaigns.ScheduleUntil(ctx, "acme", late, now.Add(-time.Minute), new(now.Add(time.Hour)), "zoe", now)
+	require.NoError(t, err)
+	c, err := m.campaigns.Begin(ctx, "acme", late, ahead)
+	require.NoError(t, err)
+	require.Equal(t, campaign.Running, c.State)
 }
