@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -446,7 +447,7 @@ func (s *slice) send(ctx context.Context, c campaign.Claim, line *MessageLine, t
 		kind = campaign.KindCampaign
 	}
 	s.Metrics.Waited(kind, at.Sub(c.QueuedAt))
-	answer, err := line.Send(ctx, c)
+	answer, err := request(ctx, c, line)
 	took := s.Now().Sub(at)
 	if err != nil { // it can never be a request
 		return ended{token: token, Result: campaign.Result{
@@ -457,6 +458,14 @@ func (s *slice) send(ctx context.Context, c campaign.Claim, line *MessageLine, t
 		return ended{Result: campaign.Result{Claim: c}, token: token, back: true}
 	}
 	return ended{Result: answer.Result(c, at, took, s.Dice()), token: token}
+}
+
+// request sends a message. One that makes that panic may have been written; the process goes on, for it has others in
+// hand, which nobody else would know of.
+func request(ctx context.Context, c campaign.Claim, line *MessageLine) (answer campaign.Answer, err error) {
+	answer = campaign.Answer{Written: true}
+	defer fault.Survive(&answer.Err, fmt.Sprintf("sending message %s", c.ID), activity.GetLogger(ctx).Error)
+	return line.Send(ctx, c)
 }
 
 // record stores what became of messages, until there is no more. Batches are as large as they come while one is stored.

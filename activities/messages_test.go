@@ -230,6 +230,15 @@ func TestDispatchMessages(t *testing.T) {
 				return campaign.Answer{Written: true, Err: errors.New("EOF")}, nil
 			}
 		}, activities.DispatchDone{Unknown: 20}, nil},
+		"a request panics": {func(p *posts) {
+			bad := p.waiting[3].ID
+			p.answer = func(c campaign.Claim) (campaign.Answer, error) {
+				if c.ID == bad {
+					panic("no such body")
+				}
+				return campaign.Answer{Status: 200, ID: "wamid." + c.ID.String(), Written: true}, nil
+			}
+		}, activities.DispatchDone{Accepted: 19, Unknown: 1}, nil},
 		"the answers of claims are lost": {
 			func(p *posts) { p.lose = 2 }, activities.DispatchDone{Accepted: 20},
 			func(t *testing.T, p *posts) {
