@@ -225,8 +225,8 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 }
 
 // A campaign that is canceled before it has begun is at its end at once. One that was put off meanwhile does not begin.
-// Its audience is frozen by the clock of Postgres, and no contact is stored with a time after that clock's. Its time has
-// come when both clocks say so, that of Postgres and that of the process; what is to start at once starts by both.
+// Its audience is frozen by the clock of Postgres, and no contact is stored with a time after that clock's. Its time
+// has come when both clocks say so, that of Postgres and that of the process; what is to start at once starts by both.
 const sqlCampaignMove = `/* sqlCampaignMove */
 UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NULL,
     scheduled_at = CASE $3 WHEN 'queued' THEN CASE WHEN $7 <= $5 THEN least($7, now()) ELSE $7::timestamptz END
