@@ -97,7 +97,8 @@ const MaxCompares = 5
 const MaxChallenges = 6
 
 // ErrUnreached is in the chain of an error of a try that may have failed on our own side: no connection to the server
-// was made, and it has answered nothing. One that refuses the connection was reached.
+// was made, and it has answered nothing. One that refuses the connection was reached. So is it of a mail server that
+// ends before it is told of the recipient: it is our sender that it does not take.
 var ErrUnreached = errors.New("could not be reached")
 
 // UnreachedMost is for how long tries that reach nobody are not counted: an outage of our network costs a target none

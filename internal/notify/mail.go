@@ -199,25 +199,43 @@ var nobody = map[string]bool{"5.1.1": true, "5.1.2": true, "5.1.6": true, "5.1.1
 // be about how much the recipient is sent by then, and 5.1.2 about the name server of a relay.
 var late = map[string]bool{"5.1.1": true, "5.1.6": true, "5.1.10": true}
 
-// refusal classifies a failure. What the server says of us, and not of the recipient, an operator can mend.
+// An unheard is a failure before the server was told of the recipient: it is saved.ErrUnreached, in words of its own.
+type unheard struct{ error }
+
+// Is implements errors.Is.
+func (unheard) Is(target error) bool { return target == saved.ErrUnreached }
+
+// refusal classifies a failure. What the server says of us, and not of the recipient, an operator can mend: until then,
+// it costs no e-mail its tries.
 func refusal(at string, err error) error {
 	var answer *textproto.Error
 	if errors.Is(err, saved.ErrUnreached) {
 		return fault.Newf(fault.Transient, "the mail server %w", err)
 	}
+	if at != atReceiver && at != atData {
+		return &fault.Error{Class: fault.Transient, Err: unheard{said(at, err)}}
+	}
 	if !errors.As(err, &answer) {
-		return fault.Newf(fault.Transient, "the mail server failed at %s", at)
+		return &fault.Error{Class: fault.Transient, Err: said(at, err)}
 	}
-	status := enhanced.FindString(answer.Msg)
-	cause := fmt.Errorf("the mail server answered %d to %s", answer.Code, at)
-	if status != "" {
-		cause = fmt.Errorf("the mail server answered %d %s to %s", answer.Code, status, at)
-	}
+	status, cause := enhanced.FindString(answer.Msg), said(at, err)
 	switch {
-	case answer.Code < 500 || at != atReceiver && at != atData:
+	case answer.Code < 500:
 		return &fault.Error{Class: fault.Transient, Err: cause}
 	case at == atReceiver && nobody[status], late[status]:
 		return &fault.Error{Class: fault.Gone, Err: cause}
 	}
 	return &fault.Error{Class: fault.Blocked, Err: cause}
+}
+
+// said is a failure without the text of the server.
+func said(at string, err error) error {
+	var answer *textproto.Error
+	if !errors.As(err, &answer) {
+		return fmt.Errorf("the mail server failed at %s", at)
+	}
+	if status := enhanced.FindString(answer.Msg); status != "" {
+		return fmt.Errorf("the mail server answered %d %s to %s", answer.Code, status, at)
+	}
+	return fmt.Errorf("the mail server answered %d to %s", answer.Code, at)
 }

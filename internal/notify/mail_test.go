@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -216,6 +217,8 @@ func TestMailRefused(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, tt.says)
+			before := tt.trick.At == "CONNECT" || tt.trick.At == "MAIL"
+			require.Equal(t, before, errors.Is(err, saved.ErrUnreached), "what is said of us costs no try")
 			require.NotContains(t, err.Error(), "example.org")
 			require.NoError(t, m.Send(t.Context(), dropped()), "the next time")
 		})
