@@ -1,6 +1,8 @@
 package activities_test
 
 import (
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,7 +29,7 @@ func TestCrawlBringsCookiesBack(t *testing.T) {
 		{"/", "b=2", []string{"v[id]=1; Path=/elsewhere", "b=2"}, 2, "VISITED"},
 		{"/", "", []string{"a=deleted; Max-Age=0"}, 1, "HTTP_TERMINAL"},
 		{"/", "", []string{"a=1"}, 2, "HTTP_TERMINAL"}, {"/", "", nil, 1, "HTTP_TERMINAL"},
-		{"/other", "", []string{"a=1"}, 2, "HTTP_TERMINAL"},
+		{"/other", "", []string{"a=1"}, 3, "HTTP_TERMINAL"}, // it might lead back to where the run began
 	} {
 		c := newCrawled(t)
 		c.etags = map[string]string{"https://a.example/": "1"}
@@ -46,5 +48,61 @@ func TestCrawlBringsCookiesBack(t *testing.T) {
 		require.Equal(t, tt.state, c.work()["/"], tt)
 		require.Len(t, c.asked, tt.asked, tt)
 		require.Len(t, c.verdict, len(c.results), "a turn a URL")
+	}
+}
+
+// A page that redirects to an address which sets its cookie, or looks at it, and leads back, is asked for once more with
+// it. RFC 6265, 5.3 and 5.4: what a user agent stores of one answer goes with each later request that it matches.
+func TestCrawlBringsCookiesBackFromElsewhere(t *testing.T) {
+	t.Parallel()
+
+	const home = "https://a.example"
+	for _, tt := range []struct {
+		name, at, via, back string
+		set, setVia, wants  string // of the page, of the address between, and what ends it
+		asked               int
+		state               string
+	}{
+		{"set on the way", "/a", "/check?return=/a", "/a", "", "ok=1; Path=/", "ok=1", 4, "VISITED"},
+		{"set before, and looked at", "/a", "/check?u=https%3A%2F%2Fa.example%2Fa", "/a", "ok=1; Path=/", "", "ok=1", 4, "VISITED"},
+		{"both", "/a", "/check?u=%2Fa", "/a", "x=1; Path=/", "ok=2; Path=/", "x=1; ok=2", 4, "VISITED"},
+		{"where the run began", "/", "/check", "/", "", "ok=1; Path=/", "ok=1", 3, "VISITED"},
+		{"of another path", "/a", "/check?u=/a", "/a", "", "ok=1", "ok=1", 4, "VISITED"}, // default-path is / (5.1.4)
+		{"for the way alone", "/a", "/c/check?u=/a", "/a", "", "ok=1; Path=/c", "", 4, "HTTP_TERMINAL"},
+		{"no way back", "/a", "/login", "/a", "ok=1; Path=/", "", "", 3, "HTTP_TERMINAL"},
+		{"elsewhere", "/a", "/login?next=/a", "/b", "ok=1; Path=/", "", "", 5, "HTTP_TERMINAL"},
+		{"closed by robots.txt", "/a", "/closed?u=/a", "/a", "", "ok=1; Path=/", "", 2, "HTTP_TERMINAL"},
+		{"another site", "/a", "https://b.example/check?u=https://a.example/a", "/a", "", "ok=1", "", 2, "HTTP_TERMINAL"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := newCrawled(t)
+			c.rules = "User-agent: *\nDisallow: /closed\n"
+			via, err := url.Parse(home + tt.via)
+			require.NoError(t, err)
+			if u, err := url.Parse(tt.via); err == nil && u.IsAbs() {
+				via = u
+			}
+			c.answer = func(r web.Request) (web.Exchange, error) {
+				e := status(r, 302)
+				switch {
+				case r.URL == home+tt.at && tt.wants != "" && r.Header["Cookie"] == tt.wants:
+					return html(r, "<title>Behind it</title>"), nil
+				case r.URL == home+tt.at:
+					e.RedirectTo = via.String()
+					e.Header["Set-Cookie"] = strings.Fields(strings.ReplaceAll(tt.set, "; ", ";"))
+				case r.URL == via.String():
+					e.RedirectTo = home + tt.back
+					e.Header["Set-Cookie"] = strings.Fields(strings.ReplaceAll(tt.setVia, "; ", ";"))
+				case r.URL == home+"/":
+					return html(r, "<a href="+tt.at+">"), nil
+				default:
+					return status(r, 404), nil
+				}
+				return e, nil
+			}
+			require.Equal(t, tt.state, c.work()[tt.at])
+			require.Len(t, c.asked, tt.asked)
+		})
 	}
 }

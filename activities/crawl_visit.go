@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
 	"net/textproto"
 	"net/url"
 	"regexp"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"go.temporal.io/sdk/activity"
 
@@ -143,7 +141,7 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 		if err != nil {
 			return nil, nil, err
 		}
-		rules, err := s.Robots.Rules(ctx, strings.TrimSuffix(a.URL, a.Path))
+		rules, err := s.Robots.Rules(ctx, originOf(a))
 		if err != nil {
 			return nil, nil, &heldError{crawl.HeldRobots, err.Error(), fmt.Errorf("read robots.txt: %w", err)}
 		}
@@ -199,11 +197,7 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	if e, err = s.Web.Ask(within, request); err != nil {
 		return e, err
 	}
-	kept := ""
-	if e.RedirectTo == c.URL { // it wants to know that we keep its cookies
-		kept = cookies(c.URL, e.Header)
-	}
-	if kept != "" {
+	if kept := s.keptCookies(within, c, e); kept != "" { // it wants to know that we keep its cookies
 		request.Header = conditional(c)
 		if request.Header == nil {
 			request.Header = map[string]string{}
@@ -227,39 +221,6 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 		return e, fmt.Errorf("render: %w", err)
 	}
 	return rendered(e, p), nil
-}
-
-// cookies are those that an answer of an address leaves set for the next request, each as the page has written it: the
-// page waits for that, whatever a cookie may have by the standard. The jar knows them by a name that it takes.
-func cookies(address string, h textproto.MIMEHeader) string {
-	at, err := web.Canonical(address)
-	if err != nil {
-		return ""
-	}
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		return ""
-	}
-	var set []*http.Cookie
-	written := map[string]string{}
-	for i, line := range h.Values("Set-Cookie") {
-		pair, attributes, _ := strings.Cut(line, ";")
-		pair = strings.TrimSpace(pair)
-		name, _, ok := strings.Cut(pair, "=")
-		if !ok || strings.ContainsFunc(pair, unicode.IsControl) {
-			continue
-		}
-		cookie, err := http.ParseSetCookie(fmt.Sprintf("n%x=%d;%s", strings.TrimSpace(name), i, attributes))
-		if err == nil {
-			set, written[cookie.Value] = append(set, cookie), pair
-		}
-	}
-	jar.SetCookies(at.Target(), set)
-	var kept []string
-	for _, cookie := range jar.Cookies(at.Target()) {
-		kept = append(kept, written[cookie.Value])
-	}
-	return strings.Join(kept, "; ")
 }
 
 // rendered is an answer with what the browser got: a page as it is after its scripts ran (one that is sent as any XML,

@@ -54,7 +54,7 @@ type group struct {
 
 type rule struct {
 	allow bool
-	size  int      // of the pattern, in bytes
+	size  int      // of the pattern, in octets
 	parts []string // normalized; between them is any text
 	whole bool     // the last one ends the path
 }
@@ -253,9 +253,26 @@ func compile(allow bool, path string) rule {
 	}
 	for i, part := range r.parts {
 		r.parts[i] = normalize(part)
-		r.size += len(r.parts[i])
+		r.size += octets(r.parts[i])
 	}
 	return r
+}
+
+// octets are those of a normalized path as an address has it, whichever way the rule is written: what RFC 3986 reserves
+// stands there as itself.
+func octets(path string) int {
+	n := len(path)
+	for at := strings.IndexByte(path, '%'); at >= 0 && at+2 < len(path); {
+		if c, err := strconv.ParseUint(path[at+1:at+3], 16, 8); err == nil && strings.IndexByte(reserved, byte(c)) >= 0 {
+			n -= 2
+		}
+		next := strings.IndexByte(path[at+1:], '%')
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	return n
 }
 
 // normalize makes two spellings of a path one: "é" and "%c3%a9" are "%C3%A9", "%62" is "b", "{" and ":" are "%7B" and
@@ -290,7 +307,10 @@ func normalize(path string) string {
 
 // escapes are the characters of ASCII that are compared in their escaped form: those that no address has by RFC 3986,
 // and those that it reserves, but for the ones that part an address: "/?#&=+;".
-const escapes = "\"<>\\^`{|}" + "!$'()*,:@[]"
+const (
+	escapes  = "\"<>\\^`{|}" + reserved
+	reserved = "!$'()*,:@[]"
+)
 
 func unreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0

@@ -55,6 +55,17 @@ func TestAllowed(t *testing.T) {
 		{"longest, the other way", everybody + "Allow: /x\nDisallow: /x/y\n", "bot", "/x/y/z", false},
 		{"equally long", everybody + "Disallow: /x\nAllow: /x\n", "bot", "/x", true},
 		{"wildcards count", everybody + "Disallow: /*/a/long/way\nAllow: /q\n", "bot", "/q/a/long/way", false},
+		// "The most specific match is the match that has the most octets": of addresses, whose reserved characters are one
+		// octet each however the rule spells them, while those outside ASCII are three for each of their bytes.
+		{"a bracket is one octet", everybody + "Allow: /x(\nDisallow: /*abc\n", "bot", "/x(abc", false},
+		{"so where the address escapes it", everybody + "Allow: /x(\nDisallow: /*abc\n", "bot", "/x%28abc", false},
+		{"so where the rule does", everybody + "Allow: /x%28\nDisallow: /*abc\n", "bot", "/x(abc", false},
+		{"a colon is one octet", everybody + "Disallow: /*%3A\nAllow: /pag\n", "bot", "/pag:e", true},
+		{"a square bracket in a query", everybody + "Disallow: /*?f[\nAllow: /list\n", "bot", "/list?f[]=1", true},
+		{"at", everybody + "Allow: /@a\nDisallow: /*/b\n", "bot", "/@a/b", false},
+		{"é is six", everybody + "Allow: /é\nDisallow: /*abcd\n", "bot", "/%C3%A9abcd", true},
+		{"é is six where it is escaped", everybody + "Allow: /%C3%A9\nDisallow: /*abcd\n", "bot", "/éabcd", true},
+		{"a letter that is escaped is one", everybody + "Disallow: /%62\nAllow: /*b\n", "bot", "/b", true},
 		{"case of paths", everybody + "Disallow: /X\n", "bot", "/x", true},
 		{"the query is part", everybody + "Disallow: /*?price=\n", "bot", "/b-apartments/c37l1?price=1", false},
 		{"without the query", everybody + "Disallow: /*?price=\n", "bot", "/b-apartments/c37l1", true},

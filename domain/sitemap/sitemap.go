@@ -11,8 +11,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -51,9 +53,8 @@ func Parse(body []byte, at string) (Sitemap, error) {
 	}
 	skipSpace(src)
 	skipWords(src)
-	if head, _ := src.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
-		utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(src)
-		src, r.decoded = r.capped(utf16), true
+	if utf16 := wide(src); utf16 != nil {
+		src, r.decoded = r.capped(utf16.NewDecoder().Reader(src)), true
 		skipSpace(src)
 	}
 	if head, _ := src.Peek(1); string(head) != "<" {
@@ -84,6 +85,21 @@ func skipWords(src *bufio.Reader) {
 	}
 }
 
+// wide is the encoding of a file in UTF-16, by its byte order mark or by the < that it begins with; nil = it is none.
+func wide(src *bufio.Reader) encoding.Encoding {
+	head, _ := src.Peek(4)
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+	case len(head) < 4 || head[2]|head[3] == 0: // UTF-32
+	case head[0] == '<' && head[1]|head[3] == 0:
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case head[1] == '<' && head[0]|head[2] == 0:
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	}
+	return nil
+}
+
 // root finds the first element of a sitemap.
 var root = regexp.MustCompile(`(?i)<([\w-]+:)?(urlset|sitemapindex|rss|feed|rdf)\b`)
 
@@ -101,7 +117,7 @@ func (r *reader) add(to *[]string, href string) bool {
 		r.Cut = true
 		return false
 	}
-	if href = strings.TrimSpace(href); href == "" {
+	if href = strings.TrimSpace(href); href == "" || strings.ContainsRune(href, utf8.RuneError) { // it is not whole
 		return true
 	}
 	if a, ok := r.base.Resolve(href); ok && !r.seen[a.URL] {
@@ -142,12 +158,12 @@ func (r *reader) text(src io.Reader) {
 // xml reads any of the XML forms. An address stands in loc of url or sitemap, in link of an RSS item, or in the href of
 // a link of an Atom entry.
 func (r *reader) xml(src *bufio.Reader) error {
-	d := safexml.NewDecoder(legible(src), true, func(label string, input io.Reader) (io.Reader, error) {
+	d := safexml.NewDecoder(begun(src), true, func(label string, input io.Reader) (io.Reader, error) {
 		e, name := charset.Lookup(label)
-		if r.decoded || e == nil || strings.HasPrefix(name, "utf-16") { // whose declaration could not be read so far
-			return input, nil
+		if !r.decoded && e != nil && !strings.HasPrefix(name, "utf-16") { // whose declaration could not be read so far
+			input = e.NewDecoder().Reader(input)
 		}
-		return e.NewDecoder().Reader(input), nil
+		return legal(input), nil
 	})
 	e := elements{reader: r}
 	known := false
@@ -273,31 +289,18 @@ func (e *elements) keep(name string) bool {
 	return e.add(to, text)
 }
 
-// legible is a file without what XML may not hold, which feeds do nevertheless: controls, and in UTF-8 other bytes.
-func legible(src *bufio.Reader) io.Reader {
+// begun is a file of XML, legal where it is UTF-8: of another encoding it is so when that is read.
+func begun(src *bufio.Reader) io.Reader {
 	head, _ := src.Peek(128)
-	file := io.Reader(printable{declared(src)})
+	file := declared(src)
 	if m := encoded.FindSubmatch(head); m == nil || strings.EqualFold(string(m[1]), "utf-8") {
-		file = unicode.UTF8.NewDecoder().Reader(file)
+		return legal(file)
 	}
 	return file
 }
 
 // encoded is the encoding that a file says it is in.
 var encoded = regexp.MustCompile(`^<\?xml[^>]*\sencoding\s*=\s*["']([^"']+)`)
-
-// printable has spaces in place of controls, but for that of ISO-2022-JP.
-type printable struct{ io.Reader }
-
-func (p printable) Read(b []byte) (int, error) {
-	n, err := p.Reader.Read(b)
-	for i, c := range b[:n] {
-		if c < ' ' && !strings.ContainsRune("\t\n\r\x1b", rune(c)) {
-			b[i] = ' '
-		}
-	}
-	return n, err
-}
 
 // version is the declaration of XML 1.1, which encoding/xml refuses.
 var version = regexp.MustCompile(`^<\?xml\s+version\s*=\s*["']1\.1["']`)

@@ -26,6 +26,11 @@ func TestParse(t *testing.T) {
 		<url><loc> https://a.example/1?a&amp;b </loc><lastmod>2026-01-01</lastmod><image:image><image:loc>https://a.example/i.jpg</image:loc>
 		</image:image></url><url><loc><![CDATA[https://A.example:443/2#x]]></loc></url><url><loc>/3</loc></url>
 		<url><loc>https://a.example/2</loc></url><url><loc>mailto:x</loc></url><url><loc/></url><!-- <url><loc>/no</loc></url> --></urlset>`
+	feed := func(encoding, title string) string {
+		return "<?xml version='1.0' encoding='" + encoding + "'?><rss><channel><item><title>a" + title +
+			"b</title><link>/1</link></item><item><link>/2</link></item></channel></rss>"
+	}
+	both := sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2"}}
 	urls := []string{"https://a.example/1?a&b", "https://a.example/2", "https://a.example/3"}
 	for _, tt := range []struct {
 		name, in string
@@ -80,6 +85,20 @@ func TestParse(t *testing.T) {
 			sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2"}}},
 		{"signs of another encoding", "<?xml version='1.0' encoding='iso-2022-jp'?><urlset><url><loc>/\x1b$B$\"\x1b(B</loc></url></urlset>",
 			sitemap.Sitemap{URLs: []string{"https://a.example/%E3%81%82"}}},
+		// XML 1.0, production 2 (Char), and 4.1: "Characters referred to using character references MUST match the production
+		// for Char".
+		{"an escape", feed("UTF-8", "\x1b[1m <!-- \x1b --><![CDATA[\x1b]]><x y='\x1b'/>"), both},
+		{"noncharacters", feed("utf-8", "\ufffe\uffff"), both},
+		{"references to controls", feed("UTF-8", "&#11;&#x1B;&#0;<x y='&#1;'/>"), both},
+		{"references to what is no character", feed("UTF-8", "&#xD83D;&#xDE00;&#65534;&#x110000;&#99999999999;"), both},
+		{"references that stay", feed("UTF-8", "&#x1F600;&#9;&#;&#x;&#12a;&#00000000000000000000000011;&#"), both},
+		{"an escape in another encoding", feed("windows-1252", "\x1b\xe9&#8;"), both},
+		{"an escape in an encoding that nobody knows", feed("utf8mb4", "\x1b\ufffe&#2;"), both},
+		{"an escape in UTF-16", wide(feed("UTF-16", "\x1b\ufffe&#2;")), both},
+		// XML 1.0, appendix F.1: 3C 00 3F 00 and 00 3C 00 3F are UTF-16 without a byte order mark.
+		{"UTF-16 without a mark", wide(feed("UTF-16", "é"))[2:], both},
+		{"UTF-16 without a mark, big-endian", strings.TrimSuffix("\x00"+wide(feed("UTF-16", "é"))[2:], "\x00"), both},
+		{"an address that is not whole", "<urlset><url><loc>/1\ufffe2</loc></url><url><loc>/3\xff</loc></url></urlset>", sitemap.Sitemap{}},
 		{"dashes in a comment", `<urlset><url><loc>/1</loc></url><!-- by x -- no <url><loc>/no</loc></url> ---><url><loc>/2</loc></url></urlset>`,
 			sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2"}, Cut: true}},
 		{"what is no XML", "<rss><channel><item><title>I <3 this ]]> \x1b \ufffe &#11; &#xD83D;</title><media:text alt='a<b'/><link>/1</link></item>" +

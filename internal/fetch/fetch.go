@@ -219,6 +219,9 @@ func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) 
 		transport = c.proxied.of(r.Proxy)
 	}
 	resp, err := transport.RoundTrip(req.WithContext(ctx))
+	if malformed(err) && !post {
+		resp, err = forgiving(transport).RoundTrip(req.WithContext(ctx))
+	}
 	x.FirstByte = time.Since(began)
 	x.Took = x.FirstByte
 	if err = outage.left(web.HostPort(u), err, c.look(ctx)); err != nil {

@@ -137,12 +137,15 @@ func UTF8(body []byte, contentType string) []byte {
 func decode(body []byte, contentType string) (text []byte, from string) {
 	valid := utf8.Valid(body)
 	_, label := web.MediaType(contentType)
-	if Text(contentType) && !(valid && plain(body, label)) {
+	if Text(contentType) && !(valid && plain(body, label) && wideXML(body) == "") {
 		// Many pages that are UTF-8 name another charset. One of seven bits is all ASCII, so it is believed.
 		if e, name, certain := encodingOf(body, label); name != "replacement" &&
 			(certain || !valid || name == "iso-2022-jp") {
 			if decoded, err := e.NewDecoder().Bytes(body); err == nil {
-				body, valid, from = decoded, utf8.Valid(decoded), name
+				body, valid = decoded, utf8.Valid(decoded)
+				if name != "utf-8" {
+					from = name
+				}
 			}
 		}
 	}
@@ -173,6 +176,18 @@ func plain(body []byte, label string) bool {
 	return (label == "" || strings.EqualFold(label, "utf-8")) && bytes.IndexByte(body, 0x1b) < 0
 }
 
+// wideXML is the charset of a body that begins with an XML declaration in UTF-16, without a byte order mark: the first
+// step in "prescan a byte stream to determine its encoding" of the HTML standard. "" = it does not.
+func wideXML(body []byte) string {
+	switch {
+	case bytes.HasPrefix(body, []byte("<\x00?\x00x\x00")):
+		return "utf-16le"
+	case bytes.HasPrefix(body, []byte("\x00<\x00?\x00x")):
+		return "utf-16be"
+	}
+	return ""
+}
+
 // How far into a page its charset is looked for, in bytes: browsers look at the first 1024, some further.
 const (
 	sniffed     = 1024
@@ -187,6 +202,10 @@ func encodingOf(body []byte, label string) (e encoding.Encoding, name string, ce
 		header = "text/html; charset=" + known
 	}
 	e, name, certain = charset.DetermineEncoding(body, header)
+	if wide := wideXML(body); wide != "" && !certain {
+		e, name = charset.Lookup(wide)
+		return e, name, true
+	}
 	if name == "x-user-defined" && !certain { // by the HTML standard
 		e, name = charset.Lookup("windows-1252")
 	}
@@ -197,7 +216,11 @@ func encodingOf(body []byte, label string) (e encoding.Encoding, name string, ce
 	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("<?xml")) {
 		declaration, _, _ := bytes.Cut(head[:min(len(head), sniffed)], []byte("?>"))
 		if m := declared.FindSubmatch(declaration); m != nil {
-			if e, name := charset.Lookup(string(m[1])); e != nil {
+			e, name := charset.Lookup(string(m[1]))
+			if strings.HasPrefix(name, "utf-16") { // it could not be read so far: by the HTML standard it is UTF-8
+				e, name = charset.Lookup("utf-8")
+			}
+			if e != nil {
 				return e, name, false
 			}
 		}

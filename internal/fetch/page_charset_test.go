@@ -6,10 +6,24 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
+
+// declared16 is a page that says it is in UTF-16.
+const declared16 = "<?xml version='1.0' encoding='UTF-16'?><html xmlns='http://www.w3.org/1999/xhtml'>café"
+
+// wide is a text in UTF-16, big-endian or not.
+func wide(s string, big bool) string {
+	order := unicode.LittleEndian
+	if big {
+		order = unicode.BigEndian
+	}
+	text, _ := unicode.UTF16(order, unicode.IgnoreBOM).NewEncoder().String(s)
+	return text
+}
 
 // An exchange says which charset its text was decoded from.
 func TestCharset(t *testing.T) {
@@ -28,9 +42,17 @@ func TestCharset(t *testing.T) {
 		{"text/html; charset=utf-8", "<meta charset=gbk>x", "", "<meta charset=gbk>x"},
 		{"text/html", "<meta charset=latin1>" + long + "é", "", "<meta charset=latin1>" + long + "é"},
 		{"text/html", long + "é<meta charset=latin1>", "", long + "é<meta charset=latin1>"},
+		// "prescan a byte stream to determine its encoding" of the HTML standard: an XML declaration in UTF-16 says so, one
+		// that says so itself could not have been read, and is UTF-8; and a byte order mark before anything else ("BOM sniff").
+		{"text/html", wide(declared16, false), "utf-16le", declared16},
+		{"application/xml", wide(declared16, true), "utf-16be", declared16},
+		{"", wide(declared16, false), "utf-16le", declared16},
+		{"text/html; charset=utf-8", wide("\ufeffcafé", true), "utf-16be", "café"},
+		{"text/html", declared16, "", declared16},
+		{"text/html", "<?xml version='1.0' encoding='UTF-16'?>caf\xe9", "", "<?xml version='1.0' encoding='UTF-16'?>caf\ufffd"},
 	} {
 		srv, c, _ := site(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", tt.kind)
+			w.Header()["Content-Type"] = []string{tt.kind}
 			_, _ = w.Write([]byte(tt.body))
 		}, fetch.Options{})
 		e, err := c.Ask(t.Context(), web.Request{URL: srv.URL})
