@@ -13,11 +13,16 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/internal/confine"
 )
 
-// measured runs a role, with a server for its metrics when CONVEYOR_METRICS_ADDRESS is set. It ends when Postgres says
-// that row-level security does not hold for its role.
+// measured runs a role, with a server for its metrics when CONVEYOR_METRICS_ADDRESS is set. Its environment, which has
+// passwords and keys, is closed to other processes of its user. It ends when Postgres says that row-level security does
+// not hold for its role.
 func (h *house) measured(ctx context.Context, role func(context.Context) error) error {
+	if err := confine.Shield(); err != nil {
+		return err
+	}
 	user := h.pool.Config().ConnConfig.User
 	known, err := h.checkDatabaseRole(ctx, user)
 	if err != nil {

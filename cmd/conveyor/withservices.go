@@ -15,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
 
@@ -34,6 +35,9 @@ func (c *withServicesCmd) Run(ctx context.Context, all *CLI) (err error) {
 	}
 	if len(line) == 0 {
 		return cli.UsageError("no command given: conveyor with-services -- COMMAND ARGUMENTS")
+	}
+	if err := confine.Shield(); err != nil { // the environment may be a role's
+		return err
 	}
 	dir, err := devstack.Scratch(all.Home, c.Durable)
 	if err != nil {

@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// Shield does nothing here.
+func Shield() error { return nil }
+
 func self() (string, error) { return os.Executable() }
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
