@@ -39,7 +39,7 @@ const (
 var secrets = []string{
 	"POSTGRES_PASSWORD=pg-0123", "DATABASE_OWNER_PASSWORD=own-4567", "DATABASE_PASSWORD=app-89ab",
 	"TEMPORAL_DATABASE_PASSWORD=tmp-cdef", "RABBITMQ_PASSWORD=mq-0123", "REDIS_PASSWORD=rd-4567",
-	"GRAFANA_PASSWORD=gf-89ab", "CONVEYOR_SECRET_KEYS=k1:" + aKey,
+	"GRAFANA_PASSWORD=gf-89ab", "CHROMIUM_PASSWORD=cr-cdef", "CONVEYOR_SECRET_KEYS=k1:" + aKey,
 }
 
 // aKey is 32 bytes as base64.
@@ -82,7 +82,7 @@ func job(s types.ServiceConfig) bool {
 	return s.Restart == "no" || strings.HasPrefix(s.Restart, "on-failure")
 }
 
-// roles are our services that run for ever, but the site of the demo, what feeds it, and the proxy, by name.
+// roles are our services that run for ever, but the site of the demo, what feeds it, the proxy, and Chromium, by name.
 func roles(p *types.Project) (out []string) {
 	for name, s := range ours(p) {
 		if !job(s) && !alone[name] && name != "feed" {
@@ -93,7 +93,12 @@ func roles(p *types.Project) (out []string) {
 }
 
 // alone are our services that use no store and serve no metrics.
-var alone = map[string]bool{"demo": true, "temporal-ui-proxy": true}
+var alone = map[string]bool{
+	"demo": true, "temporal-ui-proxy": true, "chromium-browser": true, "chromium-drafts": true,
+}
+
+// cells are the services with Chromium, by their workers.
+var cells = map[string]string{"browser": "chromium-browser", "drafts": "chromium-drafts"}
 
 // value is a variable of a service, "" when it has none.
 func value(s types.ServiceConfig, name string) string {
@@ -122,6 +127,11 @@ func listens(t *testing.T, name string, s types.ServiceConfig) []int {
 	var out []int
 	for _, p := range s.Ports {
 		out = append(out, int(p.Target))
+	}
+	for _, arg := range s.Command {
+		if address, ok := strings.CutPrefix(arg, "--address="); ok {
+			out = append(out, port(t, address))
+		}
 	}
 	for _, v := range []string{"CONVEYOR_API_ADDRESS", "CONVEYOR_METRICS_ADDRESS", "PROMETHEUS_ENDPOINT"} {
 		if address := value(s, v); address != "" {
@@ -292,37 +302,34 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// The pages of platforms are loaded where Chromium is, and the rest is done where it is not: the two share a role, an
-// image each, and no task queue.
+// Pages are loaded by workers of their own, each with a Chromium in another container: the rest has no use for the image.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 
 	p := load(t)
-	worker, browser := p.Services["worker"], p.Services["browser"]
-	require.Equal(t, worker.Command, browser.Command)
+	worker := p.Services["worker"]
 	require.Equal(t, "listings,images,enrich,search", value(worker, "CONVEYOR_TASK_QUEUES"))
-	require.Equal(t, "browser", value(browser, "CONVEYOR_TASK_QUEUES"))
-	require.Equal(t, "browser", browser.Build.Target)
 	require.Empty(t, worker.Build.Target)
-	require.NotEqual(t, worker.Image, browser.Image)
-	require.True(t, *browser.Init, "nobody else takes care of what a killed Chromium leaves")
-	require.Contains(t, browser.Tmpfs, "/tmp", "Chromium has nothing else to write to")
-	require.Greater(t, int64(browser.Deploy.Resources.Limits.MemoryBytes), int64(2*1536<<20),
-		"two of CONVEYOR_BROWSER_MAX_RSS while one Chromium takes over from another")
-}
-
-// Each worker that takes product pages has a Chromium of its own, which starts and ends with it.
-func TestDrafts(t *testing.T) {
-	t.Parallel()
-
-	p := load(t)
-	browser, drafts := p.Services["browser"], p.Services["drafts"]
-	require.Equal(t, browser.Image, drafts.Image)
-	require.Equal(t, "drafts", value(drafts, "CONVEYOR_TASK_QUEUES"))
-	require.Contains(t, drafts.Command, "--only="+devstack.Chromium)
-	require.Contains(t, drafts.Command, "--home=/tmp/conveyor", "containers share /data")
-	require.Contains(t, drafts.Tmpfs, "/tmp")
-	require.True(t, *drafts.Init)
+	addresses := map[string]string{"browser": "CONVEYOR_BROWSER_URL", "drafts": "CHROME_DEVTOOLS_URL"}
+	for queue, cell := range cells {
+		drives, renders := p.Services[queue], p.Services[cell]
+		require.Equal(t, worker.Command, drives.Command, queue)
+		require.Equal(t, queue, value(drives, "CONVEYOR_TASK_QUEUES"))
+		for _, s := range []types.ServiceConfig{drives, renders} {
+			require.Equal(t, "browser", s.Build.Target, s.Name)
+			require.NotEqual(t, worker.Image, s.Image, s.Name)
+			require.True(t, *s.Init, "%s: nobody else takes care of what a killed driver or Chromium leaves", s.Name)
+			require.Contains(t, s.Tmpfs, "/tmp", "%s has nothing else to write to", s.Name)
+		}
+		at, err := url.Parse(value(drives, addresses[queue]))
+		require.NoError(t, err)
+		require.Equal(t, cell, at.Hostname())
+		require.Contains(t, listens(t, cell, renders), port(t, at.Host), queue)
+		password, _ := at.User.Password()
+		require.Equal(t, value(renders, "CONVEYOR_CHROMIUM_PASSWORD"), password, queue)
+		require.Greater(t, int64(renders.Deploy.Resources.Limits.MemoryBytes), int64(2*1536<<20),
+			"two of CONVEYOR_BROWSER_MAX_RSS while one Chromium takes over from another")
+	}
 }
 
 // A port that a health check asks is one that its container listens on. Which paths ours answer is tested with the
@@ -457,8 +464,11 @@ func TestOrder(t *testing.T) {
 	}
 	require.Subset(t, roles(p), []string{"api", "worker", "bridge"})
 	for _, role := range roles(p) {
-		require.Equal(t, []string{"bootstrap", "migrate", "rabbitmq", "redis"},
-			slices.Sorted(maps.Keys(p.Services[role].DependsOn)), role)
+		waits := []string{"bootstrap", "migrate", "rabbitmq", "redis"}
+		if cell, ok := cells[role]; ok {
+			waits = append(waits, cell)
+		}
+		require.ElementsMatch(t, waits, slices.Collect(maps.Keys(p.Services[role].DependsOn)), role)
 		require.Empty(t, p.Services[role].Profiles, role)
 	}
 	for job, needs := range map[string][]string{
@@ -558,12 +568,29 @@ func TestNetworks(t *testing.T) {
 			require.True(t, p.Networks[network].Internal, "%s is in %s", name, network)
 		}
 	}
-	for _, name := range []string{"browser", "drafts"} {
-		s := p.Services[name]
-		require.Empty(t, shared(s, p.Services["rabbitmq"]), name)
-		require.NotContains(t, s.Environment, "RABBITMQ_URL", name)
-		require.Positive(t, s.Deploy.Resources.Limits.Pids, "%s: a page starts processes without end", name)
-		require.Contains(t, s.SecurityOpt, "seccomp:deploy/seccomp-chromium.json", "%s: Chromium has no sandbox", name)
+	for name, cell := range cells {
+		worker, s := p.Services[name], p.Services[cell]
+		require.Empty(t, shared(worker, p.Services["rabbitmq"]), name)
+		require.NotContains(t, worker.Environment, "RABBITMQ_URL", name)
+
+		require.Len(t, s.Networks, 1, cell)
+		for network := range s.Networks {
+			require.True(t, p.Networks[network].Internal, network)
+			require.Equal(t, "isolated", p.Networks[network].DriverOpts["com.docker.network.bridge.gateway_mode_ipv4"],
+				"%s: Chromium reaches what listens on the machine", network)
+		}
+		for other, o := range p.Services {
+			if other != name && other != cell {
+				require.Empty(t, shared(s, o), "Chromium reaches %s", other)
+			}
+		}
+		require.Empty(t, s.EnvFiles, cell)
+		require.Empty(t, s.Volumes, cell)
+		require.ElementsMatch(t, []string{"CONVEYOR_LOG_FORMAT", "CONVEYOR_CHROMIUM_PASSWORD"},
+			slices.Collect(maps.Keys(s.Environment)), cell)
+		require.Positive(t, s.Deploy.Resources.Limits.Pids, "%s: a page starts processes without end", cell)
+		require.Contains(t, s.SecurityOpt, "seccomp:deploy/seccomp-chromium.json", "%s: Chromium has no sandbox", cell)
+		require.NotContains(t, worker.SecurityOpt, "seccomp:deploy/seccomp-chromium.json", "%s needs no namespaces", name)
 	}
 	_, err := os.Stat("seccomp-chromium.json")
 	require.NoError(t, err)

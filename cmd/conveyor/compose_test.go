@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/rebind"
 	"github.com/mtlrent/conveyor/sim/demosite"
 )
@@ -29,7 +30,7 @@ func load(t *testing.T) *types.Project {
 
 	secrets := []string{"CONVEYOR_SECRET_KEYS=k1:secret"}
 	for _, name := range []string{
-		"POSTGRES", "DATABASE_OWNER", "DATABASE", "TEMPORAL_DATABASE", "RABBITMQ", "REDIS", "GRAFANA",
+		"POSTGRES", "DATABASE_OWNER", "DATABASE", "TEMPORAL_DATABASE", "RABBITMQ", "REDIS", "GRAFANA", "CHROMIUM",
 	} {
 		secrets = append(secrets, name+"_PASSWORD=secret")
 	}
@@ -126,6 +127,8 @@ func TestCompose(t *testing.T) {
 	to, err := url.Parse(behind.URL)
 	require.NoError(t, err)
 	answers["temporal-ui-proxy"] = rebind.NamesOf().Guard("", rebind.Proxy(to, nil, slog.New(slog.DiscardHandler)))
+	lender := chromium.NewLender(chromium.LenderOptions{Password: "secret"})
+	answers["chromium-browser"], answers["chromium-drafts"] = lender, lender
 	for name, s := range project.Services { // the roles: what runs our image for ever, but for what feeds the demo
 		ends := s.Restart == "no" || strings.HasPrefix(s.Restart, "on-failure")
 		if s.Build != nil && !ends && answers[name] == nil && name != "feed" {

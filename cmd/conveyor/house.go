@@ -159,7 +159,7 @@ func roleOf(ctx context.Context) string {
 
 // chromium is the browser of this process, one for all its systems. It starts with the first page that needs it.
 func (h *house) chromium() *browser.Browser {
-	h.browser.Do(func() { h.browsing = chromium(h.config, h.log, h.registry) })
+	h.browser.Do(func() { h.browsing = newBrowser(h.config, h.log, h.registry) })
 	return h.browsing
 }
 

@@ -203,11 +203,11 @@ func plainClient(c config.Config, traces trace.TracerProvider) *fetch.Client {
 	return fetch.New(fetch.Options{AllowPrivate: c.Images.AllowPrivate, Timeout: c.Browser.Timeout, Traces: traces})
 }
 
-// chromium makes a browser.
-func chromium(c config.Config, log *slog.Logger, registry prometheus.Registerer) *browser.Browser {
+// newBrowser makes a browser.
+func newBrowser(c config.Config, log *slog.Logger, registry prometheus.Registerer) *browser.Browser {
 	b := c.Browser
 	return browser.New(browser.Options{
-		Executable: b.Executable, Driver: b.Driver, NoSandbox: b.Sandbox == config.SandboxOff,
+		URL: b.URL, Executable: b.Executable, Driver: b.Driver, NoSandbox: b.Sandbox == config.SandboxOff,
 		Dial: fetch.Dial(c.Images.AllowPrivate, nil), Pages: b.Pages,
 		Through:   func(p web.Proxy) fetch.Dialer { return fetch.Through(p, c.Images.AllowPrivate, nil) },
 		MaxCycles: b.MaxCycles, MaxAge: b.MaxAge, MaxRSS: b.MaxRSS << 20, Timeout: b.Timeout, Log: log, Registerer: registry,

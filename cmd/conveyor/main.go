@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/mtlrent/conveyor/cli"
+	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/licences"
 )
@@ -65,13 +66,15 @@ type CLI struct {
 	InstallBrowser installBrowserCmd `cmd:"" name:"install-browser" help:"Install Chromium and its driver, for workers that are not started by conveyor up."`
 	DemoSite       demoCmd           `cmd:"" name:"demo-site" aliases:"demo" help:"Serve the demo site."`
 	UIProxy        uiProxyCmd        `cmd:"" name:"temporal-ui-proxy" help:"Serve the Temporal Web UI to requests by an IP address, localhost or its own name only, so that pages of other sites cannot read it; conveyor up does so by itself."`
+	Chromium       chromiumCmd       `cmd:"" name:"chromium" help:"Start a Chromium for each worker that asks for one: a role of its own, in a container that reaches nothing else."`
 	Cluster        clusterCmd        `cmd:"" help:"Run every engine as a cluster of hosts on this machine, and make hosts and links fail."`
 	WithServices   withServicesCmd   `cmd:"" help:"Run a command with temporary services, and remove them afterwards."`
 	VersionCmd     versionCmd        `cmd:"" name:"version" help:"Print the version."`
 }
 
 func main() {
-	confine.Child() // the process may be one that only reads pages
+	confine.Child()    // the process may be one that only reads pages
+	chromium.StandIn() // or one that passes messages on to Chromium
 	os.Exit(run(os.Args[1:]))
 }
 

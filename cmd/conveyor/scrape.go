@@ -210,7 +210,7 @@ func loader(c config.Config, t scrape.Transport) (source activities.PageSource, 
 		return client, client.Close, nil
 	}
 	log := telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format)
-	b := chromium(c, log, nil)
+	b := newBrowser(c, log, nil)
 	return b, func() { _ = b.Close() }, b.Check()
 }
 

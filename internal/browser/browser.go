@@ -28,6 +28,10 @@ type Options struct {
 	// Driver is the folder of Playwright's driver: package/cli.js of the npm package playwright-core, and node, a link to
 	// Node 18 or newer. Default the tool cache of `conveyor install-browser`.
 	Driver string
+	// URL is that of a chromium.Lender, whose Chromium is used: http, with its password. Default "": Chromium is run
+	// beside this process. With it Executable and NoSandbox say nothing, and MaxRSS bounds the driver alone; the program
+	// has to call chromium.StandIn first.
+	URL string
 	// NoSandbox runs Chromium without its own sandbox. Otherwise a Chromium that cannot have it is an error.
 	NoSandbox bool
 	// Dial makes the connections of pages, see fetch.Dial. Required.
@@ -90,6 +94,12 @@ func New(o Options) *Browser {
 
 // Check returns nil where Load can start Chromium. Its error names the command that installs what is missing.
 func (b *Browser) Check() error {
+	if b.o.URL != "" {
+		if _, err := parseEndpoint("CONVEYOR_BROWSER_URL", b.o.URL); err != nil {
+			return err
+		}
+		return chromium.CheckDriver(b.o.Driver)
+	}
 	if err := chromium.Check(b.o.Executable); err != nil {
 		return err
 	}
@@ -165,10 +175,10 @@ func (b *Browser) enter(ctx context.Context) (*generation, error) {
 		return nil, ErrClosed
 	}
 	if b.proxy == nil {
-		p, err := newProxy("127.0.0.1:0", b.o.Dial)
+		p, err := b.newProxy(ctx)
 		if err != nil {
 			b.mu.Unlock()
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", web.ErrNoBrowser, err)
 		}
 		b.proxy = p
 	}
@@ -195,6 +205,21 @@ func (b *Browser) enter(ctx context.Context) (*generation, error) {
 		return nil, fmt.Errorf("%w: %w", web.ErrNoBrowser, g.err)
 	}
 	return g, nil
+}
+
+// newProxy opens the proxy where Chromium reaches it.
+func (b *Browser) newProxy(ctx context.Context) (*proxy, error) {
+	host := "127.0.0.1"
+	if b.o.URL != "" {
+		e, err := parseEndpoint("CONVEYOR_BROWSER_URL", b.o.URL)
+		if err == nil {
+			host, err = e.facing(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return newProxy(net.JoinHostPort(host, "0"), b.o.Dial)
 }
 
 func (b *Browser) leave(g *generation) {

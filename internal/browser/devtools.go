@@ -29,8 +29,8 @@ type DevtoolsOptions struct {
 	Driver string // as in Options
 	// Dial makes the connections of pages, see fetch.Dial. Required.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// ProxyHost is where Chromium reaches our proxy: a host, or host:port for a fixed port. Default 127.0.0.1. With a
-	// name the proxy listens on all interfaces: it serves no client but our pages.
+	// ProxyHost is where Chromium reaches our proxy: a host, or host:port for a fixed port. Default is the address of this
+	// process on the way to URL. With a name the proxy listens on all interfaces: it serves no client but our pages.
 	ProxyHost string
 
 	Pages   int           // at once; default 2
@@ -66,7 +66,6 @@ type Devtools struct {
 func NewDevtools(o DevtoolsOptions) *Devtools {
 	o.URL = cmp.Or(o.URL, "http://127.0.0.1:9222")
 	o.Driver = cmp.Or(o.Driver, chromium.DefaultDriver())
-	o.ProxyHost = cmp.Or(o.ProxyHost, "127.0.0.1")
 	o.Pages = cmp.Or(o.Pages, 2)
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.TakeAt = cmp.Or(o.TakeAt, o.Timeout*5/6)
@@ -92,7 +91,7 @@ func (d *Devtools) CheckDevtools(ctx context.Context) error {
 }
 
 func (d *Devtools) check(ctx context.Context) (*link, error) {
-	e, err := parseEndpoint(d.o.URL)
+	e, err := parseEndpoint("CHROME_DEVTOOLS_URL", d.o.URL)
 	if err != nil {
 		return nil, fault.Newf(fault.Transient, "check devtools: %w: %w", web.ErrNoBrowser, err)
 	}
@@ -228,7 +227,7 @@ func (d *Devtools) enter(ctx context.Context, e endpoint, ws string) (*link, err
 		d.link = nil
 	}
 	if d.link == nil {
-		l, err := d.newLink(e, ws)
+		l, err := d.newLink(ctx, e, ws)
 		if err != nil {
 			d.mu.Unlock()
 			return nil, err
@@ -248,7 +247,7 @@ func (d *Devtools) enter(ctx context.Context, e endpoint, ws string) (*link, err
 }
 
 // newLink prepares a link, and the proxy with the first. The caller holds mu.
-func (d *Devtools) newLink(e endpoint, ws string) (*link, error) {
+func (d *Devtools) newLink(ctx context.Context, e endpoint, ws string) (*link, error) {
 	if err := chromium.CheckDriver(d.o.Driver); err != nil {
 		return nil, err
 	}
@@ -256,6 +255,11 @@ func (d *Devtools) newLink(e endpoint, ws string) (*link, error) {
 		host, port, err := net.SplitHostPort(d.o.ProxyHost)
 		if err != nil {
 			host, port = d.o.ProxyHost, "0"
+		}
+		if host == "" {
+			if host, err = e.facing(ctx); err != nil {
+				return nil, err
+			}
 		}
 		listen := host
 		if net.ParseIP(host) == nil {

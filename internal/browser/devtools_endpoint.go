@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,11 +32,12 @@ type endpoint struct {
 	at  string   // as errors may show it
 }
 
-// parseEndpoint reads a DevTools address. Its errors quote nothing: there may be a password in it.
-func parseEndpoint(address string) (endpoint, error) {
+// parseEndpoint reads a DevTools address, which is set by a variable. Its errors quote nothing: there may be a password
+// in it.
+func parseEndpoint(variable, address string) (endpoint, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return endpoint{}, errors.New("CHROME_DEVTOOLS_URL cannot be read; expected http://host:port")
+		return endpoint{}, errors.New(variable + " cannot be read; expected http://host:port")
 	}
 	switch u.Scheme {
 	case "ws":
@@ -44,11 +46,11 @@ func parseEndpoint(address string) (endpoint, error) {
 		u.Scheme = "https"
 	case "http", "https":
 	default:
-		return endpoint{}, errors.New("CHROME_DEVTOOLS_URL is not an http, https, ws or wss address; " +
+		return endpoint{}, errors.New(variable + " is not an http, https, ws or wss address; " +
 			"expected http://host:port")
 	}
 	if u.Hostname() == "" {
-		return endpoint{}, errors.New("CHROME_DEVTOOLS_URL has no host; expected http://host:port")
+		return endpoint{}, errors.New(variable + " has no host; expected http://host:port")
 	}
 	u.Path, u.RawPath, u.Fragment = "", "", ""
 	return endpoint{url: u, at: u.Scheme + "://" + u.Host}, nil
@@ -145,6 +147,20 @@ func (e endpoint) resolved(ctx context.Context) (*url.URL, error) {
 	}
 	u.Host = net.JoinHostPort(best, port)
 	return &u, nil
+}
+
+// facing is the address of this process on the way to the endpoint: there its Chromium reaches our proxy.
+func (e endpoint) facing(ctx context.Context) (host string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, versionTimeout, fmt.Errorf("no answer within %s", versionTimeout))
+	defer cancel()
+	port := cmp.Or(e.url.Port(), map[string]string{"http": "80", "https": "443"}[e.url.Scheme])
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(e.url.Hostname(), port))
+	if err != nil {
+		return "", fmt.Errorf("connect to %s: %w", e.at, cmp.Or(context.Cause(ctx), err))
+	}
+	defer c.Close()
+	host, _, err = net.SplitHostPort(c.LocalAddr().String())
+	return host, err
 }
 
 // header has the credentials of the address.

@@ -72,6 +72,8 @@ func sharedChromium(t testing.TB) *devstack.Stack {
 }
 
 func TestMain(m *testing.M) {
+	chromium.StandIn()
+	lend()
 	code := m.Run()
 	if shared.stack != nil {
 		_ = shared.stack.Stop(context.Background())

@@ -1,7 +1,9 @@
 package browser
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -109,7 +111,13 @@ func (g *generation) launch() error {
 	if err := g.driver.run(); err != nil {
 		return err
 	}
-	browser, err := g.driver.pw.Chromium.Launch(g.launchOptions())
+	options := g.launchOptions()
+	if g.b.o.URL != "" {
+		if err := g.elsewhere(&options); err != nil {
+			return err
+		}
+	}
+	browser, err := g.driver.pw.Chromium.Launch(options)
 	if err != nil && chromium.Unsandboxed(err.Error()) {
 		return chromium.ErrNoSandbox
 	}
@@ -121,6 +129,27 @@ func (g *generation) launch() error {
 	g.driver.family.find()
 	g.driver.family.Unlock()
 	browser.OnDisconnected(func(playwright.Browser) { g.lost(reasonCrash) })
+	return nil
+}
+
+// elsewhere has the driver start this program in place of Chromium, which passes on what it says to one of a Lender.
+func (g *generation) elsewhere(o *playwright.BrowserTypeLaunchOptions) error {
+	e, err := parseEndpoint("CONVEYOR_BROWSER_URL", g.b.o.URL)
+	if err != nil {
+		return err
+	}
+	ws, err := e.version(g.ctx)
+	if err != nil {
+		return fmt.Errorf("ask %s for a browser: %w", e.at, err)
+	}
+	self, err := os.Executable()
+	if err == nil {
+		self, err = g.driver.cell.Program(self)
+	}
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	o.ExecutablePath, o.Env = &self, chromium.StandInEnv(ws, e.header())
 	return nil
 }
 

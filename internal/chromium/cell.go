@@ -193,6 +193,19 @@ func (c *Cell) Driver(folder string) (string, error) {
 	return c.dir, nil
 }
 
+// Program is a path by which the cell's user can run a program of ours.
+func (c *Cell) Program(path string) (string, error) {
+	if c.user == nil || Closed(filepath.Dir(path)) == "" {
+		return path, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(c.Code(), "program")
+	return path, errors.Join(os.WriteFile(path, text, 0o700), os.Chmod(path, 0o755)) // whatever our umask
+}
+
 // Code is the folder of the driver that Node runs.
 func (c *Cell) Code() string { return filepath.Join(c.dir, "driver") }
 

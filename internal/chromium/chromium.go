@@ -64,9 +64,12 @@ var ErrNoSandbox = errors.New("start Chromium in its sandbox: the kernel or the 
 	"allow them (in Docker: --security-opt seccomp=deploy/seccomp-chromium.json), or set " +
 	"CONVEYOR_BROWSER_SANDBOX=off, which lets a page that breaks Chromium do what this user may")
 
+// noSandbox is what Unsandboxed looks for in Chromium's output.
+const noSandbox = "No usable sandbox"
+
 // Unsandboxed says whether an output of Chromium's, or of Playwright's, is about a sandbox that cannot be had.
 func Unsandboxed(output string) bool {
-	return strings.Contains(output, "No usable sandbox") || strings.Contains(output, "sandboxing failed")
+	return strings.Contains(output, noSandbox) || strings.Contains(output, "sandboxing failed")
 }
 
 // Args are the arguments of a headless Chromium with its profile in a folder. No page gets past the proxy of its

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +35,6 @@ var errAway = errors.New("chromium is not running")
 // client has a session of its own, and the browser contexts that it has made end with its connection.
 type Relay struct {
 	log    *slog.Logger
-	pass   string
 	server *http.Server
 	ended  chan struct{}
 
@@ -46,13 +44,14 @@ type Relay struct {
 
 // NewRelay serves on l until Close. Clients give the password by HTTP Basic authentication, with any user name.
 func NewRelay(l net.Listener, password string, log *slog.Logger) *Relay {
-	r := &Relay{log: log, pass: password, ended: make(chan struct{})}
+	r := &Relay{log: log, ended: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /json/version", r.version)
 	mux.HandleFunc("GET /json/version/{$}", r.version)
 	mux.HandleFunc("GET /devtools/browser", r.drive)
 	r.server = &http.Server{
-		Handler: r.guard(mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: guarded(password, mux.ServeHTTP), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
 	}
 	go func() {
 		defer close(r.ended)
@@ -76,39 +75,21 @@ func (r *Relay) Close() {
 // Attach makes cmd, a Chromium with --remote-debugging-pipe that is about to be started, the one that is relayed. Call
 // started after the start, also when it failed.
 func (r *Relay) Attach(cmd *exec.Cmd) (started func(), err error) {
-	theirIn, ourOut, err := os.Pipe()
+	theirs, in, out, err := pipes()
 	if err != nil {
-		return nil, fmt.Errorf("make a pipe for DevTools: %w", err)
+		return nil, err
 	}
-	ourIn, theirOut, err := os.Pipe()
-	if err != nil {
-		_, _ = theirIn.Close(), ourOut.Close()
-		return nil, fmt.Errorf("make a pipe for DevTools: %w", err)
-	}
-	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // 3 and 4, as Chromium expects them
+	cmd.ExtraFiles = theirs
 	p := &pipe{
-		log: r.log, in: ourIn, out: ourOut, answers: map[int64]func(json.RawMessage, error){}, owners: map[string]*client{},
+		log: r.log, in: in, out: out, answers: map[int64]func(json.RawMessage, error){}, owners: map[string]*client{},
 	}
 	return func() {
-		_, _ = theirIn.Close(), theirOut.Close()
+		closeAll(theirs)
 		r.mu.Lock()
 		r.now = p
 		r.mu.Unlock()
 		go p.read() // ends with Chromium
 	}, nil
-}
-
-// guard lets requests with the password pass.
-func (r *Relay) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		_, pass, _ := req.BasicAuth()
-		if subtle.ConstantTimeCompare([]byte(pass), []byte(r.pass)) != 1 {
-			w.Header().Set("WWW-Authenticate", `Basic realm="DevTools"`)
-			http.Error(w, "the address of DevTools has a password", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, req)
-	})
 }
 
 func (r *Relay) current() *pipe {

@@ -14,7 +14,7 @@ type DraftRequests struct {
 // Drafts is the Chromium that loads product pages, which runs outside of the worker, and the files of drafts.
 type Drafts struct {
 	DevtoolsURL string        `env:"CHROME_DEVTOOLS_URL" envDefault:"" secret:"url" doc:"DevTools endpoint of the Chromium that loads product pages: http, https, ws or wss; a worker without it makes no drafts; conveyor up starts one" validate:"omitempty,scheme=http https ws wss"`
-	ProxyHost   string        `env:"CONVEYOR_DRAFT_PROXY_HOST" envDefault:"127.0.0.1" doc:"host, or host:port, at which that Chromium reaches the proxy of the worker"`
+	ProxyHost   string        `env:"CONVEYOR_DRAFT_PROXY_HOST" envDefault:"" doc:"host, or host:port, at which that Chromium reaches the proxy of the worker; the default is the worker's address on the way to CHROME_DEVTOOLS_URL"`
 	Pages       int           `env:"CONVEYOR_DRAFT_PAGES" envDefault:"2" doc:"pages loaded at once per process, 1 to 32" validate:"min=1,max=32"`
 	Timeout     time.Duration `env:"CONVEYOR_DRAFT_TIMEOUT" envDefault:"30s" doc:"maximum time of a page, 1s to 45s; a page that is usable after 5/6 of it is taken as it is" validate:"min=1s,max=45s"`
 	OutRoot     string        `env:"CONVEYOR_OUT_ROOT" envDefault:"" doc:"folder on each worker that contains the out_dir of crawl requests; the default is .conveyor/drafts"`

@@ -99,6 +99,8 @@ var bounds = []struct {
 	{"CONVEYOR_BROWSER_MAX_AGE", "1m|2h", "59s", "CONVEYOR_BROWSER_MAX_AGE is 59s, expected 1m or more"},
 	{"CONVEYOR_BROWSER_MAX_RSS", "512|1536", "511|0",
 		"CONVEYOR_BROWSER_MAX_RSS is 511, expected 512 or more: Chromium alone takes that"},
+	{"CONVEYOR_BROWSER_URL", "|http://x:p@c:9222", "chromium:9222|https://c|ws://c",
+		"CONVEYOR_BROWSER_URL is not a URL that begins with http://"},
 	{"CHROME_DEVTOOLS_URL", "|http://c:9222|https://c|ws://c/x|wss://c/x", "chrome:9222|amqp://c|c",
 		"CHROME_DEVTOOLS_URL is not a URL that begins with http:// or https:// or ws:// or wss://"},
 	{"CONVEYOR_DRAFT_PAGES", "1|32", "0|33", "CONVEYOR_DRAFT_PAGES is 0, expected 1 to 32"},

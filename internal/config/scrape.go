@@ -11,8 +11,11 @@ import (
 // SandboxOff is the value of Browser.Sandbox that lets Chromium run without it.
 const SandboxOff = "off"
 
-// Browser is the Chromium that loads the pages of rental sites, which a worker starts itself.
+// Browser is the Chromium that loads the pages of rental sites, which a worker starts itself, or one of `conveyor
+// chromium`.
 type Browser struct {
+	URL        string        `env:"CONVEYOR_BROWSER_URL" envDefault:"" secret:"url" doc:"conveyor chromium whose Chromium loads the pages of rental sites, http://user:password@host:port; without it a worker starts one beside itself, as a process that may reach what the worker does" validate:"omitempty,scheme=http"`
+	Password   string        `env:"CONVEYOR_CHROMIUM_PASSWORD" envDefault:"" secret:"all" doc:"password by which workers reach conveyor chromium, which needs it; they have it in CONVEYOR_BROWSER_URL and CHROME_DEVTOOLS_URL"`
 	Executable string        `env:"CONVEYOR_BROWSER" envDefault:"" doc:"path of Chromium; the default is the first of chromium, chromium-browser and google-chrome on the PATH"`
 	Driver     string        `env:"CONVEYOR_BROWSER_DRIVER" envDefault:"" doc:"folder of Playwright's driver; the default is the one that conveyor install-browser uses"`
 	Sandbox    string        `env:"CONVEYOR_BROWSER_SANDBOX" envDefault:"required" doc:"sandbox of Chromium, also of the one that conveyor up and with-services start: required, without which it does not start, or off" validate:"oneof=required off"`
@@ -20,7 +23,7 @@ type Browser struct {
 	Timeout    time.Duration `env:"CONVEYOR_BROWSER_TIMEOUT" envDefault:"30s" doc:"maximum time of a page" validate:"min=1s"`
 	MaxCycles  int           `env:"CONVEYOR_BROWSER_MAX_CYCLES" envDefault:"50" doc:"scrape cycles after which Chromium is restarted" validate:"min=1"`
 	MaxAge     time.Duration `env:"CONVEYOR_BROWSER_MAX_AGE" envDefault:"2h" doc:"age at which Chromium is restarted" validate:"min=1m"`
-	MaxRSS     int64         `env:"CONVEYOR_BROWSER_MAX_RSS" envDefault:"1536" doc:"resident memory of Chromium and its driver at which it is restarted, MiB; measured on Linux only" validate:"min=512" why:"Chromium alone takes that"`
+	MaxRSS     int64         `env:"CONVEYOR_BROWSER_MAX_RSS" envDefault:"1536" doc:"resident memory of Chromium and its driver at which it is restarted, MiB; at which conveyor chromium ends its largest page; measured on Linux only" validate:"min=512" why:"Chromium alone takes that"`
 }
 
 // Scrape is the rental sites to scrape, and how. conveyor bootstrap stores it for all roles; operators may change the

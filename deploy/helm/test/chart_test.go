@@ -208,6 +208,9 @@ func pods(objects map[string]any) map[string]core.PodTemplateSpec {
 	return out
 }
 
+// apart says whether an object has Chromium, and nothing of a role.
+func apart(key string) bool { return strings.HasSuffix(key, "-chromium") }
+
 func TestTables(t *testing.T) {
 	known, binary := settings(t), build(t)
 	for name, values := range tables {
@@ -352,7 +355,7 @@ func TestEgress(t *testing.T) {
 		selector, err := meta.LabelSelectorAsSelector(&objects["NetworkPolicy homes-sites"].(*networking.NetworkPolicy).Spec.PodSelector)
 		require.NoError(t, err)
 		for key, pod := range pods(objects) {
-			closed := slices.Contains([]string{
+			closed := apart(key) || slices.Contains([]string{
 				"Deployment homes-bridge", "Job homes-migrate", "Job homes-bootstrap", "Job homes-rollout", "DaemonSet homes-seccomp",
 			}, key)
 			require.Equal(t, !closed, selector.Matches(labels.Set(pod.Labels)), key)
@@ -372,7 +375,7 @@ func TestExtraSecrets(t *testing.T) {
 			for _, from := range c.EnvFrom {
 				names = append(names, from.SecretRef.Name)
 			}
-			if key == "DaemonSet homes-seccomp" {
+			if key == "DaemonSet homes-seccomp" || apart(key) {
 				require.Empty(t, names)
 				continue
 			}
@@ -399,9 +402,12 @@ func TestMoreWorkers(t *testing.T) {
 
 	pod, pages := role("pages-2")
 	require.Equal(t, "conveyor-browser:devel", pages.Image)
-	require.Equal(t, core.SeccompProfileTypeLocalhost, pod.SecurityContext.SeccompProfile.Type)
-	require.Contains(t, pages.Args, "--only=chromium")
+	require.Equal(t, core.SeccompProfileTypeRuntimeDefault, pod.SecurityContext.SeccompProfile.Type)
+	require.Equal(t, []string{"worker"}, pages.Args)
 	require.True(t, has(pages, "CONVEYOR_SECRET_KEYS"))
+	for _, at := range []string{"CONVEYOR_BROWSER_URL", "CHROME_DEVTOOLS_URL"} {
+		require.Equal(t, "http://conveyor:$(CONVEYOR_CHROMIUM_PASSWORD)@homes-pages-2-chromium:9222", value(pages, at))
+	}
 	require.Contains(t, objects, "ConfigMap homes-seccomp", "though browser and drafts are off")
 
 	_, news := role("news")
@@ -540,7 +546,7 @@ func TestRollout(t *testing.T) {
 	require.NotContains(t, render(t, "{}"), "Job homes-rollout")
 	objects := render(t, tables["everything"])
 	for key, pod := range pods(objects) {
-		if key == "DaemonSet homes-seccomp" {
+		if key == "DaemonSet homes-seccomp" || apart(key) {
 			continue
 		}
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
@@ -661,6 +667,54 @@ func TestChromiumIsReaped(t *testing.T) {
 	}
 }
 
+// Chromium runs in pods that have its password and nothing else, that no policy but their own is for, and that reach the
+// workers of their role alone.
+func TestChromiumApart(t *testing.T) {
+	objects := render(t, tables["everything"])
+	for _, role := range []string{"browser", "drafts"} {
+		d := objects["Deployment homes-"+role+"-chromium"].(*apps.Deployment)
+		pod, c := d.Spec.Template.Spec, d.Spec.Template.Spec.Containers[0]
+		require.Equal(t, []string{"chromium", "--address=:9222"}, c.Args)
+		require.Equal(t, "default", pod.ServiceAccountName)
+		require.Empty(t, c.EnvFrom)
+		for _, e := range c.Env {
+			require.Contains(t, []string{"CONVEYOR_CHROMIUM_PASSWORD", "CONVEYOR_LOG_FORMAT", "CONVEYOR_LOG_LEVEL"}, e.Name)
+		}
+		require.Len(t, c.VolumeMounts, 1, "a folder for temporary files")
+		worker := objects["Deployment homes-"+role].(*apps.Deployment).Spec.Template
+		require.True(t, has(worker.Spec.Containers[0], "CONVEYOR_CHROMIUM_PASSWORD"))
+		service := objects["Service homes-"+role+"-chromium"].(*core.Service)
+		require.Equal(t, d.Spec.Template.Labels, service.Spec.Selector)
+
+		own := objects["NetworkPolicy homes-"+role+"-chromium"].(*networking.NetworkPolicy).Spec
+		require.Len(t, own.Egress, 1)
+		require.Len(t, own.Egress[0].To, 1)
+		require.Len(t, own.Ingress, 1)
+		for key, o := range objects {
+			policy, ok := o.(*networking.NetworkPolicy)
+			if !ok {
+				continue
+			}
+			selector, err := meta.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+			require.NoError(t, err)
+			require.Equal(t, key == "NetworkPolicy homes-"+role+"-chromium", selector.Matches(labels.Set(d.Spec.Template.Labels)), key)
+		}
+		for key, p := range pods(objects) {
+			to, err := meta.LabelSelectorAsSelector(own.Egress[0].To[0].PodSelector)
+			require.NoError(t, err)
+			require.Equal(t, key == "Deployment homes-"+role, to.Matches(labels.Set(p.Labels)), "%s reaches %s", role, key)
+		}
+		workers := objects["NetworkPolicy homes-"+role+"-chromium-worker"].(*networking.NetworkPolicy).Spec
+		require.Equal(t, own.Egress[0].To[0].PodSelector.MatchLabels, workers.PodSelector.MatchLabels)
+		require.Equal(t, d.Spec.Template.Labels, workers.Ingress[0].From[0].PodSelector.MatchLabels)
+	}
+	beside := render(t, `{chromium: {apart: {enabled: false}}}`)
+	require.NotContains(t, beside, "Deployment homes-drafts-chromium")
+	drafts := beside["Deployment homes-drafts"].(*apps.Deployment).Spec.Template.Spec
+	require.Contains(t, drafts.Containers[0].Args, "--only=chromium")
+	require.Equal(t, core.SeccompProfileTypeLocalhost, drafts.SecurityContext.SeccompProfile.Type)
+}
+
 // A misspelt setting is refused, also of a role, and so is one that is a secret: values are no place for it, and the
 // Secret's would stand beside it.
 func TestSettingsAreKnown(t *testing.T) {
@@ -700,12 +754,12 @@ func TestPairs(t *testing.T) {
 	for _, kind := range []core.SeccompProfileType{core.SeccompProfileTypeUnconfined, core.SeccompProfileTypeRuntimeDefault} {
 		for key, pod := range pods(render(t, fmt.Sprintf(`{chromium: {seccompProfile: {type: %s}}}`, kind))) {
 			require.Nil(t, pod.Spec.SecurityContext.SeccompProfile.LocalhostProfile, key)
-			if key == "Deployment homes-browser" || key == "Deployment homes-drafts" {
+			if key == "Deployment homes-browser-chromium" || key == "Deployment homes-drafts-chromium" {
 				require.Equal(t, kind, pod.Spec.SecurityContext.SeccompProfile.Type, key)
 			}
 		}
 	}
-	browser := render(t, "{}")["Deployment homes-browser"].(*apps.Deployment).Spec.Template.Spec
+	browser := render(t, "{}")["Deployment homes-browser-chromium"].(*apps.Deployment).Spec.Template.Spec
 	require.Equal(t, "conveyor/chromium.json", *browser.SecurityContext.SeccompProfile.LocalhostProfile)
 
 	budget := render(t, `{podDisruptionBudget: {minAvailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow}}`)

@@ -56,8 +56,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "message_dispatch" (list "CONVEYOR_SECRET_KEYS")
   "message_retry" (list "CONVEYOR_SECRET_KEYS")
   "notify" (list "CONVEYOR_SECRET_KEYS" "CONVEYOR_SMTP_URL" "CONVEYOR_TELEGRAM_TOKEN")
-  "browser" (list "CONVEYOR_SECRET_KEYS")
-  "drafts" (list "CONVEYOR_SECRET_KEYS") }}
+  "browser" (list "CONVEYOR_SECRET_KEYS" "CONVEYOR_CHROMIUM_PASSWORD")
+  "drafts" (list "CONVEYOR_SECRET_KEYS" "CONVEYOR_CHROMIUM_PASSWORD") }}
 {{- $keys := concat (list "DATABASE_URL" "DATABASE_LISTEN_URL" "REDIS_URL" "TEMPORAL_API_KEY") (get $of .role | default list) }}
 {{- range .queues }}{{ $keys = concat $keys (get $for . | default list) }}{{ end }}
 {{- uniq $keys | toJson }}
