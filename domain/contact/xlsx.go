@@ -44,10 +44,12 @@ const (
 )
 
 // A sheet of more XML than sparseFrom bytes may have at most sparseMost bytes of it for each byte of text: what is read
-// to find nothing costs as much time as what is there.
+// to find nothing costs as much time as what is there. A token counts as tokenLeast bytes: an empty cell is two, of
+// which Excel makes some 20 bytes, and a file that is made to hurt four.
 const (
 	sparseFrom = 64 << 20
 	sparseMost = 256
+	tokenLeast = 10
 )
 
 // sheet reads a worksheet as text.
@@ -55,6 +57,7 @@ type sheet struct {
 	name    string
 	sheets  []string // names of all, quoted
 	xml     *safexml.Decoder
+	tokens  int64 // that were read of it
 	strings table
 	formats []numberFormat // by style
 	epoch   time.Time
@@ -168,7 +171,9 @@ func (s *sheet) next() error {
 
 // token is the next one of the sheet.
 func (s *sheet) token() (xml.Token, error) {
-	if n := s.xml.InputOffset(); n > sparseFrom && n > sparseMost*s.wrote {
+	n := s.xml.InputOffset()
+	s.tokens++
+	if cost := max(n, tokenLeast*s.tokens); cost > sparseFrom && cost > sparseMost*s.wrote {
 		return nil, fault.Newf(fault.Invalid, "up to row %d, sheet %q has %d MiB of XML and almost no cells with a value; delete "+
 			"the empty rows and columns, or save the sheet as CSV", s.row, s.name, n>>20)
 	}
