@@ -100,6 +100,7 @@ func TestEveryReadOfPersonsIsAudited(t *testing.T) {
 		}, 2*time.Minute, 5*time.Millisecond, id)
 	}
 	require.Zero(t, apitest.Value[int](t, d, `SELECT count(*) FROM audit a WHERE a::text ~ 'Josephine|5550199|5550123|Roy'`))
+	require.Zero(t, apitest.Value[int](t, d, `SELECT count(*) FROM audit WHERE jsonb_typeof(detail) <> 'object'`))
 	expected := new(strings.Builder)
 	fmt.Fprintln(expected, "# HELP conveyor_personal_data_reads_total Requests that were given persons, by action in the audit.")
 	fmt.Fprintln(expected, "# TYPE conveyor_personal_data_reads_total counter")

@@ -66,6 +66,9 @@ func AuditAdd(ctx context.Context, b *pgx.Batch, d AuditEntry) {
 		if detail, err = json.Marshal(d.Detail); err != nil {
 			panic(err) // texts, numbers and times
 		}
+		if string(detail) == "null" { // a map that is nil
+			detail = []byte("{}")
+		}
 	}
 	origin := cmp.Or(d.Origin, OriginOf(ctx))
 	args := []any{d.At, Storable(d.Actor), d.Action, Storable(d.Subject), detail}
