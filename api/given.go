@@ -16,6 +16,7 @@ const (
 	ContactsShown    = "contacts.shown"
 	ContactExported  = "contact.exported"
 	ContactShown     = "contact.shown"
+	ContactPutShown  = "contact.put_shown"
 	PreviewShown     = "upload.preview_shown"
 	RefusedShown     = "upload.refused_shown"
 	MessageShown     = "message.shown"
@@ -30,8 +31,8 @@ type Given struct{ reads, persons *prometheus.CounterVec }
 func newGiven(r prometheus.Registerer) Given {
 	m := metric.With(r)
 	actions := []string{
-		ContactsExported, ContactsShown, ContactExported, ContactShown, PreviewShown, RefusedShown, MessageShown,
-		RecipientShown, OptOutsShown, TenantExported,
+		ContactsExported, ContactsShown, ContactExported, ContactShown, ContactPutShown, PreviewShown, RefusedShown,
+		MessageShown, RecipientShown, OptOutsShown, TenantExported,
 	}
 	return Given{
 		reads: m.Counters("conveyor_personal_data_reads_total",

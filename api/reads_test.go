@@ -66,12 +66,16 @@ func TestEveryReadOfPersonsIsAudited(t *testing.T) {
 		Body: campaign.Body{Type: "text", Text: &campaign.Text{Body: "Dear Josephine"}},
 	}, apitest.Now)
 	require.NoError(t, err)
+	// Who has opted out already does so without another entry.
+	require.NoError(t, d.Contacts.Store.OptOut(t.Context(), "acme", c.Persons(), "api", "tenant/acme", "test", apitest.Now))
 
 	const acme = "?tenant=acme"
 	reads := map[string][4]string{ // path, body, action and subject
 		"search-contacts":        {"/contacts/search" + acme, `{"text":"Josephine"}`, api.ContactsShown, "tenant/acme"},
 		"export-contacts":        {"/contacts/export" + acme, `{}`, api.ContactsExported, "tenant/acme"},
 		"get-contact":            {fmt.Sprint("/contacts/", person) + acme, "", api.ContactShown, fmt.Sprint("contact/", person)},
+		"opt-out-contact":        {fmt.Sprint("/contacts/", person, "/opt-out") + acme, "", api.ContactPutShown, "tenant/acme"},
+		"put-contact":            {"/contacts" + acme, `{"phone":"+15145550199","known":"skip"}`, api.ContactPutShown, "tenant/acme"},
 		"export-person":          {fmt.Sprint("/contacts/", person, "/export") + acme, "", api.ContactExported, fmt.Sprint("contact/", person)},
 		"list-opt-outs":          {"/opt-outs" + acme, "", api.OptOutsShown, "tenant/acme"},
 		"preview-upload":         {"/uploads/" + held.ID.String() + "/preview" + acme, "", api.PreviewShown, "upload/" + held.ID.String()},
@@ -88,7 +92,9 @@ func TestEveryReadOfPersonsIsAudited(t *testing.T) {
 			require.Containsf(t, reads, id, "%s answers with persons: record it in the audit, and say in reads how", id)
 		}
 	}
+	asked := map[string]int{}
 	for id, read := range reads {
+		asked[read[2]]++
 		r := d.Ask(t, methods[id], read[0], read[1])
 		require.Equal(t, 200, r.Status, "%s: %s", id, r.Body)
 		ended, end := context.WithCancel(t.Context())
@@ -104,20 +110,21 @@ func TestEveryReadOfPersonsIsAudited(t *testing.T) {
 	expected := new(strings.Builder)
 	fmt.Fprintln(expected, "# HELP conveyor_personal_data_reads_total Requests that were given persons, by action in the audit.")
 	fmt.Fprintln(expected, "# TYPE conveyor_personal_data_reads_total counter")
-	for _, read := range reads {
-		fmt.Fprintf(expected, "conveyor_personal_data_reads_total{action=%q} 1\n", read[2])
+	for action, n := range asked {
+		fmt.Fprintf(expected, "conveyor_personal_data_reads_total{action=%q} %d\n", action, n)
 	}
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(expected.String()), "conveyor_personal_data_reads_total"))
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP conveyor_personal_data_persons_total Persons, or rows of files, that were given out, by action in the audit.
 # TYPE conveyor_personal_data_persons_total counter
 conveyor_personal_data_persons_total{action="contact.exported"} 1
+conveyor_personal_data_persons_total{action="contact.put_shown"} 2
 conveyor_personal_data_persons_total{action="contact.shown"} 1
 conveyor_personal_data_persons_total{action="contacts.exported"} 1
 conveyor_personal_data_persons_total{action="contacts.shown"} 1
 conveyor_personal_data_persons_total{action="message.recipient_shown"} 1
 conveyor_personal_data_persons_total{action="message.shown"} 1
-conveyor_personal_data_persons_total{action="opt_outs.shown"} 0
+conveyor_personal_data_persons_total{action="opt_outs.shown"} 1
 conveyor_personal_data_persons_total{action="tenant.exported"} 1
 conveyor_personal_data_persons_total{action="upload.preview_shown"} 2
 conveyor_personal_data_persons_total{action="upload.refused_shown"} 0

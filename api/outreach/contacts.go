@@ -402,8 +402,12 @@ func (h Contacts) optOut(ctx context.Context, tenant string, in *contactInput) (
 		return nil, err
 	}
 	n, err := h.Store.Reach(ctx, tenant, c.Persons())
+	if err != nil {
+		return nil, err
+	}
+	h.door.GiveOutOften(ctx, tenant, api.ContactPutShown, "opt-out-contact") // as by put
 	c.OptedOut = true
-	return api.BodyOf(ContactOptedOut{showContact(c), n}), err
+	return api.BodyOf(ContactOptedOut{showContact(c), n}), nil
 }
 
 // OptOutStart is the body of POST /opt-outs.

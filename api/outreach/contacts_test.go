@@ -287,6 +287,7 @@ func TestReadsOfPersonsAreAudited(t *testing.T) {
 # HELP conveyor_personal_data_persons_total Persons, or rows of files, that were given out, by action in the audit.
 # TYPE conveyor_personal_data_persons_total counter
 conveyor_personal_data_persons_total{action="contact.exported"} 1
+conveyor_personal_data_persons_total{action="contact.put_shown"} 0
 conveyor_personal_data_persons_total{action="contact.shown"} 0
 conveyor_personal_data_persons_total{action="contacts.exported"} 1
 conveyor_personal_data_persons_total{action="contacts.shown"} 0
