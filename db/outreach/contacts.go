@@ -269,6 +269,8 @@ func tenantRoom(ctx context.Context, tx pgx.Tx, tenant string) (int64, error) {
 // end no other adds to it.
 const sqlQuotaTurn = `/* sqlQuotaTurn */ SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
 
+// Others, as whoever writes a campaign, lock contacts in another order, so that none is deleted: beside that, tags may
+// change.
 const sqlContactsTag = `/* sqlContactsTag */
 UPDATE contacts c SET updated_at = $5, tags = (
     SELECT (stay || come)[:greatest(cardinality(stay), $6)] FROM (SELECT
@@ -276,7 +278,7 @@ UPDATE contacts c SET updated_at = $5, tags = (
         ARRAY(SELECT t FROM unnest($3::text[]) WITH ORDINALITY AS a(t, n) WHERE t <> ALL (c.tags)
             GROUP BY t ORDER BY min(n)) AS come) p)
 WHERE c.tenant = $1 AND c.id = ANY (ARRAY(
-        SELECT id FROM contacts WHERE tenant = $1 AND id = ANY ($2) ORDER BY key FOR UPDATE))
+        SELECT id FROM contacts WHERE tenant = $1 AND id = ANY ($2) ORDER BY key FOR NO KEY UPDATE))
     AND (c.tags && $4 OR NOT c.tags @> $3 AND cardinality(c.tags) < $6)`
 
 // tagForms are the notations of a tag that a contact may have: composed, as all are stored now, and, as they once were,

@@ -1,6 +1,7 @@
 package outreach_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -78,6 +79,40 @@ func TestTagsOfAContactAreBounded(t *testing.T) {
 	dbtest.ExecAll(t, pool, "UPDATE contacts SET tags = '{}'")
 	require.Equal(t, "1 = 1 + 0 + 0; 1 = 0 + 1 + 0", imported(nil, "E\u0301", "\u00c9")) // of an upload before tags were composed
 	has("\u00c9")
+}
+
+// Contacts are tagged while a campaign is written to them: both lock them, in different orders.
+func TestTagWhileWriting(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.begun(t, "a", m.sender, 3)
+	m.exec(t, "UPDATE contacts SET key = 'z' || 9 - id")
+	tx, err := m.pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	for _, text := range []string{
+		"SELECT set_config('conveyor.tenant', '*', true)", "SELECT FROM contacts WHERE id = 2 FOR UPDATE",
+	} {
+		_, err = tx.Exec(ctx, text)
+		require.NoError(t, err)
+	}
+	var work errgroup.Group
+	work.Go(func() error {
+		_, err := m.campaigns.Freeze(context.Background(), "acme", id, 10, time.Now())
+		return err
+	})
+	m.waiting(t, 1)
+	work.Go(func() error {
+		s := dboutreach.NewContacts(m.pool, nil)
+		_, err := s.Tag(context.Background(), "acme", []int64{1, 2, 3}, []string{"vip"}, nil, "zoe", time.Now())
+		return err
+	})
+	m.waiting(t, 2)
+	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, work.Wait())
+	require.Equal(t, []string{"3"}, m.lines(t, "SELECT count(*) FROM contacts WHERE tags = '{vip}'"))
+	require.Equal(t, []string{"3"}, m.lines(t, "SELECT waiting FROM campaigns"))
 }
 
 func TestPutContact(t *testing.T) {
