@@ -1118,7 +1118,7 @@ func TestCampaignWaitsForItsTurn(t *testing.T) {
 func TestCampaignWaitsForNoStoppedTenant(t *testing.T) {
 	t.Parallel()
 	m := newMailing(t)
-	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Microsecond)
+	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Microsecond).Add(-time.Hour)
 	id := m.draft(t, "spring")
 	c, err := m.campaigns.ScheduleWithin(ctx, "acme", id, now, time.Hour, "zoe", now)
 	require.NoError(t, err)

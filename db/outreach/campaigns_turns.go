@@ -59,7 +59,7 @@ FROM (
     SELECT id, since, CASE WHEN since >= $2 THEN not_after + ($1 - since) ELSE not_after END AS latest FROM (
         SELECT q.id, q.not_after, greatest(q.waited_at, q.scheduled_at) AS since
         FROM campaigns q JOIN tenants t ON t.id = q.tenant AND t.state = 'active'
-        WHERE q.state = 'queued' AND q.scheduled_at <= $1 AND ` + sqlCampaignMoves + `
+        WHERE q.state = 'queued' AND q.scheduled_at <= least($1, now()) AND ` + sqlCampaignMoves + `
             AND (q.lease_until IS NULL OR q.lease_until <= $1)
         ORDER BY q.id FOR NO KEY UPDATE OF q SKIP LOCKED
     ) q

@@ -1,12 +1,15 @@
 package outreach_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -53,8 +56,11 @@ func TestCampaignByClockAhead(t *testing.T) {
 
 	m, ctx, now := newMailing(t), t.Context(), time.Now()
 	early, late, ahead := m.draft(t, "early"), m.draft(t, "late"), now.Add(2*time.Hour)
-	_, err := m.campaigns.Schedule(ctx, "acme", early, now.Add(time.Hour), "zoe", now)
+	_, err := m.campaigns.ScheduleWithin(ctx, "acme", early, now.Add(time.Hour), 30*time.Minute, "zoe", now)
 	require.NoError(t, err)
+	require.NoError(t, m.campaigns.Wait(ctx, now.Add(time.Hour+time.Minute)))
+	require.Equal(t, []string{"5400"}, m.lines(t, "SELECT extract(epoch FROM not_after - $1::timestamptz)::int FROM campaigns WHERE id = $2",
+		now, early), "it does not wait yet")
 	ready, err := m.campaigns.Ready(ctx, ahead)
 	require.NoError(t, err)
 	require.Empty(t, ready)
@@ -75,4 +81,20 @@ func TestCampaignByClockAhead(t *testing.T) {
 	c, err := m.campaigns.Begin(ctx, "acme", late, ahead)
 	require.NoError(t, err)
 	require.Equal(t, campaign.Running, c.State)
+}
+
+// A message counts on the day of Postgres, whatever the day of the process is: two clocks around midnight would begin
+// the count anew each time.
+func TestDayByClockAhead(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	m.exec(t, "UPDATE tenants SET max_messages_day = 9")
+	for i, ahead := range []time.Duration{0, 25 * time.Hour, 0} {
+		_, err := m.Put(t.Context(), "acme", dboutreach.NewMessage{
+			ID: uuid.New(), Sender: m.sender, Recipient: "+15145550101", Body: text("a"),
+		}, time.Now().Add(ahead))
+		require.NoError(t, err)
+		require.Equal(t, []string{fmt.Sprint(i + 1)}, m.lines(t, "SELECT n FROM message_days"))
+	}
 }

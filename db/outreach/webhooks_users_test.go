@@ -316,6 +316,37 @@ func TestForgetBeforeALateMessage(t *testing.T) {
 	}
 }
 
+// A person is forgotten while the contact of that person is stored again, as by an import, in a tenant with a limit.
+func TestForgetBesidePut(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	s, c := dboutreach.NewContacts(m.pool, nil), someone("+15145550001")
+	person := put(t, s, "acme", c)
+	m.exec(t, "UPDATE tenants SET max_contacts = 5")
+	tx, err := m.pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	for _, text := range []string{
+		"SELECT set_config('conveyor.tenant', '*', true)", "SELECT FROM tenants FOR NO KEY UPDATE",
+	} {
+		_, err = tx.Exec(ctx, text)
+		require.NoError(t, err)
+	}
+	var work errgroup.Group
+	work.Go(func() error {
+		c.Name = "Zoé"
+		_, _, err := s.Put(context.Background(), "acme", c, dboutreach.KnownUpdate, "test", time.Now())
+		return err
+	})
+	m.waiting(t, 1)
+	work.Go(func() error { return s.Delete(context.Background(), "acme", person, "zoe", time.Now()) })
+	m.waiting(t, 2)
+	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, work.Wait())
+	require.Equal(t, []string{"0"}, m.lines(t, "SELECT contacts FROM tenants"))
+}
+
 // A person is forgotten while others write of the same person and have what the forgetting needs, or it what they need:
 // each waits for the other in one order.
 func TestForgetWhileToldOf(t *testing.T) {
