@@ -181,13 +181,18 @@ ORDER BY id FOR UPDATE`
 
 	// Messages that wait are not sent; of the others the time and the outcome stay, for the counts. A wamid has the phone
 	// in it. One that was stored since sqlPersonMessagesHold is not waited for: the tenant is locked by now, and with it
-	// whoever else forgets somebody of the tenant.
+	// whoever else forgets somebody of the tenant. What was told of user IDs goes by all that took the place of another.
 	sqlPersonMessagesForget = `/* sqlPersonMessagesForget */
-WITH held AS (
+WITH RECURSIVE held AS (
     SELECT id, state, campaign, concat_ws(' ', ltrim(wa_user, '` + sqlMoved + `'), wa_user_was) AS users
     FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE NOWAIT
 ), names AS (
-    SELECT DISTINCT unnest(string_to_array(users, ' ')) AS name FROM held
+    SELECT unnest(string_to_array(users, ' ')) AS name FROM held
+    UNION
+    SELECT o.name FROM names n CROSS JOIN LATERAL (
+        SELECT wa_user AS name FROM wa_user_changes WHERE tenant = $1 AND was = n.name
+        UNION ALL
+        SELECT was FROM wa_user_changes WHERE tenant = $1 AND wa_user = n.name) o
 ), changes AS (
     DELETE FROM wa_user_changes
     WHERE tenant = $1 AND (was IN (SELECT name FROM names) OR wa_user IN (SELECT name FROM names))

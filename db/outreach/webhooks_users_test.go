@@ -265,11 +265,15 @@ func TestUserIDsForgotten(t *testing.T) {
 	}
 	m.tell(t, in(campaign.Inbound{User: "CA.1", Wish: campaign.WishResume}))
 	m.tell(t, in(campaign.Inbound{User: "CA.9", Text: "STOP"}))
+	m.tell(t, in(campaign.Inbound{User: "CA.00", Wish: campaign.WishResume}))
+	m.tell(t, in(campaign.Inbound{WasUser: "CA.00", User: "CA.0"}))
+	m.tell(t, in(campaign.Inbound{WasUser: "CA.0", User: "CA.1"}))
 	m.tell(t, in(campaign.Inbound{WasUser: "CA.1", User: "CA.2"}))
 	m.tell(t, in(campaign.Inbound{WasUser: "CA.8", User: "CA.9"}))
 	m.apply(t, campaign.Report{WAMID: wamid(first, 1), User: "CA.1", Status: campaign.MessageDelivered, At: time.Now()})
 	kept := `SELECT was, wa_user FROM wa_user_changes UNION ALL SELECT wish, wa_user FROM wa_user_wishes ORDER BY 1, 2`
-	require.Equal(t, []string{"CA.1 CA.2", "CA.8 CA.9", "resume CA.1", "stop CA.9"}, m.lines(t, kept))
+	require.Equal(t, []string{"CA.0 CA.1", "CA.00 CA.0", "CA.1 CA.2", "CA.8 CA.9", "resume CA.00", "resume CA.1", "stop CA.9"},
+		m.lines(t, kept))
 	require.NoError(t, s.Delete(t.Context(), "acme", id, "me", time.Now()))
 	require.Equal(t, []string{"CA.8 CA.9", "stop CA.9"}, m.lines(t, kept))
 }
