@@ -81,9 +81,10 @@ type migrator struct {
 	files    fs.FS
 	report   func(ctx context.Context, line string, pairs ...any)
 	role     string
-	wait     time.Duration // lockTimeout
-	settings string        // SET statements for the migration that comes next
-	rebuild  []string      // indexes that it builds: invalid ones of these names are leftovers
+	parts    map[string][]string // task queues of GrantPart by role
+	wait     time.Duration       // lockTimeout
+	settings string              // SET statements for the migration that comes next
+	rebuild  []string            // indexes that it builds: invalid ones of these names are leftovers
 }
 
 const sqlNeighbourhoodSave = `/* sqlNeighbourhoodSave */
@@ -335,16 +336,20 @@ BEGIN
     END LOOP;
 END $functions$`
 
-// grant gives the application's role its privileges, where that is not the role that migrates.
+// grant gives the application's role its privileges, where that is not the role that migrates, and those of parts
+// theirs.
 func (m *migrator) grant(ctx context.Context, pool *pgxpool.Pool) error {
-	if m.role == "" {
+	if m.role == "" && m.parts == nil {
 		return nil
 	}
 	var user, schema string
 	if err := pool.QueryRow(ctx, sqlMigratedBy).Scan(&user, &schema); err != nil {
 		return fmt.Errorf("read role: %w", err)
 	}
-	if user == m.role {
+	if err := m.grantParts(ctx, pool, user, schema); err != nil {
+		return err
+	}
+	if m.role == "" || m.role == user {
 		return nil
 	}
 	statements := fmt.Sprintf(grants, pgx.Identifier{schema}.Sanitize(), pgx.Identifier{m.role}.Sanitize())

@@ -3,6 +3,7 @@
 package deploy_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -24,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/contrib/envconfig"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/secret"
@@ -38,6 +40,7 @@ const (
 // secrets are the lines of .env without which the Compose file is refused.
 var secrets = []string{
 	"POSTGRES_PASSWORD=pg-0123", "DATABASE_OWNER_PASSWORD=own-4567", "DATABASE_PASSWORD=app-89ab",
+	"DATABASE_PAGES_PASSWORD=pages-cdef",
 	"TEMPORAL_DATABASE_PASSWORD=tmp-cdef", "RABBITMQ_PASSWORD=mq-0123", "REDIS_PASSWORD=rd-4567",
 	"GRAFANA_PASSWORD=gf-89ab", "CHROMIUM_PASSWORD=cr-cdef", "CONVEYOR_SECRET_KEYS=k1:" + aKey,
 }
@@ -659,6 +662,32 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, seen, 15)
+}
+
+// Workers of the task queues that have a role of the database of their own have it, and the owner grants it to them.
+func TestDatabaseRoles(t *testing.T) {
+	t.Parallel()
+
+	p := load(t)
+	granted := map[string]string{}
+	for part := range strings.SplitSeq(value(p.Services["migrate"], "CONVEYOR_DATABASE_ROLES"), ",") {
+		queue, role, _ := strings.Cut(part, "=")
+		granted[queue] = role
+	}
+	require.ElementsMatch(t, db.Parts(), slices.Collect(maps.Keys(granted)))
+	script, err := os.ReadFile("postgres/roles.sh")
+	require.NoError(t, err)
+	for name, s := range ours(p) {
+		if alone[name] || name == "feed" {
+			continue
+		}
+		u, err := url.Parse(value(s, "DATABASE_URL"))
+		require.NoError(t, err)
+		role := cmp.Or(granted[value(s, "CONVEYOR_TASK_QUEUES")], "conveyor")
+		require.Equal(t, role, u.User.Username(), name)
+		require.Contains(t, string(script), "ALTER ROLE "+role+" NOSUPERUSER", name)
+		require.True(t, name == "migrate" || value(s, "CONVEYOR_DATABASE_ROLES") == "", name)
+	}
 }
 
 // Whoever seals or opens what is kept encrypted has the keys: access tokens of senders, addresses of saved searches,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -16,7 +17,7 @@ func (migrateCmd) Run(ctx context.Context) error {
 }
 
 // migrate applies the migrations that the database does not have yet, as the role of DATABASE_MIGRATE_URL, and grants
-// the role of DATABASE_URL what the other roles of conveyor need.
+// the role of DATABASE_URL what the other roles of conveyor need, and those of CONVEYOR_DATABASE_ROLES what theirs do.
 func (h *house) migrate(ctx context.Context) error {
 	owner := h.pool
 	// Through a pooler the lock of the process that migrates, and its settings, would be another's.
@@ -27,7 +28,12 @@ func (h *house) migrate(ctx context.Context) error {
 		}
 		defer owner.Close()
 	}
-	return db.Migrate(ctx, owner, db.GrantTo(h.pool.Config().ConnConfig.User), db.Progress(h.log.InfoContext))
+	options := []db.MigrateOption{db.GrantTo(h.pool.Config().ConnConfig.User), db.Progress(h.log.InfoContext)}
+	for _, part := range h.config.Postgres.Roles {
+		queue, role, _ := strings.Cut(part, "=")
+		options = append(options, db.GrantPart(queue, role))
+	}
+	return db.Migrate(ctx, owner, options...)
 }
 
 type bootstrapCmd struct{}

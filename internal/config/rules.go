@@ -28,6 +28,7 @@ import (
 //	network      an IP address or a network in CIDR notation
 //	platform     a name of a platform
 //	hostport     a host and a port
+//	partrole     a name of a task queue, = and a name of a role of the database
 //	host         a host name without a port
 //	amqpname     a name of an exchange, queue or routing key that is not reserved by the broker
 //	issuer       an OIDC issuer
@@ -84,6 +85,10 @@ func (r rules) validator() *validator.Validate {
 	})
 	add("network", func(value, _ string) bool { return isNetwork(value) })
 	add("platform", func(value, _ string) bool { return contract.PlatformName.MatchString(value) })
+	add("partrole", func(value, _ string) bool {
+		queue, role, _ := strings.Cut(value, "=")
+		return queue != "" && role != ""
+	})
 	add("hostport", func(value, _ string) bool { return isHostPort(value) })
 	add("host", func(value, _ string) bool { return hostName.MatchString(value) })
 	add("amqpname", func(value, _ string) bool {
@@ -140,6 +145,8 @@ func (r rules) expected(tag string) string {
 			return "an address or a network such as 10.0.0.0/8"
 		case "platform":
 			return "a name of a platform such as kijiji"
+		case "partrole":
+			return "a task queue and a role such as browser=conveyor_pages"
 		case "hostport":
 			return "a host and a port such as images.internal:8080"
 		case "host":

@@ -8,10 +8,11 @@ import (
 // Postgres is the database. Its URL may name several hosts, of which target_session_attrs=read-write picks the
 // primary, and certificates, as libpq has it.
 type Postgres struct {
-	URL        string `env:"DATABASE_URL" envDefault:"postgres://conveyor@127.0.0.1:15432/conveyor?sslmode=disable" doc:"URL of the database; of a primary with standbys postgres://user@host1,host2/name?target_session_attrs=read-write" secret:"url" validate:"scheme=postgres postgresql"`
-	MigrateURL string `env:"DATABASE_MIGRATE_URL" envDefault:"" doc:"URL of the database for conveyor migrate, with the role that owns the tables; it grants the role of DATABASE_URL what the application needs; the default is DATABASE_LISTEN_URL, or else DATABASE_URL" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
-	ListenURL  string `env:"DATABASE_LISTEN_URL" envDefault:"" doc:"URL of the server itself where DATABASE_URL is a pooler in transaction mode, such as PgBouncer: relays listen there, and sessions keep no state; the default is DATABASE_URL, a server or a pooler in session mode" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
-	MaxConns   int32  `env:"CONVEYOR_DB_MAX_CONNS" envDefault:"24" doc:"maximum of database connections per process, 2 or more: a merge of the search index takes two at once" validate:"min=2"`
+	URL        string   `env:"DATABASE_URL" envDefault:"postgres://conveyor@127.0.0.1:15432/conveyor?sslmode=disable" doc:"URL of the database; of a primary with standbys postgres://user@host1,host2/name?target_session_attrs=read-write" secret:"url" validate:"scheme=postgres postgresql"`
+	MigrateURL string   `env:"DATABASE_MIGRATE_URL" envDefault:"" doc:"URL of the database for conveyor migrate, with the role that owns the tables; it grants the role of DATABASE_URL what the application needs; the default is DATABASE_LISTEN_URL, or else DATABASE_URL" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
+	ListenURL  string   `env:"DATABASE_LISTEN_URL" envDefault:"" doc:"URL of the server itself where DATABASE_URL is a pooler in transaction mode, such as PgBouncer: relays listen there, and sessions keep no state; the default is DATABASE_URL, a server or a pooler in session mode" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
+	Roles      []string `env:"CONVEYOR_DATABASE_ROLES" doc:"roles of the database that workers of a task queue have in their DATABASE_URL, by commas: browser=conveyor_pages,drafts=conveyor_pages; conveyor migrate grants them what these workers need, and no more" validate:"dive,partrole"`
+	MaxConns   int32    `env:"CONVEYOR_DB_MAX_CONNS" envDefault:"24" doc:"maximum of database connections per process, 2 or more: a merge of the search index takes two at once" validate:"min=2"`
 }
 
 // Redis holds the limits that apply across processes; its data may be lost.

@@ -65,7 +65,7 @@ type Options struct {
 	NoSandbox bool
 	// Member makes the stack one host of a cluster; nil = it is all of it, on the loopback.
 	Member *Member
-	// CreateDB lets the owner of the database create others, as tests do.
+	// CreateDB lets the owner of the database create others, and roles, as tests do.
 	CreateDB bool
 	// Throwaway trades durability for speed: for data that is deleted afterwards, never for any other.
 	Throwaway bool

@@ -300,7 +300,7 @@ func (s *Stack) setUpDatabases(ctx context.Context) error {
 	}
 	owners := "NOSUPERUSER NOCREATEDB"
 	if s.opts.CreateDB {
-		owners = "NOSUPERUSER CREATEDB"
+		owners = "NOSUPERUSER CREATEDB CREATEROLE"
 	}
 	for _, r := range []struct{ name, password, may string }{
 		{roleApp, s.secrets.App, "NOSUPERUSER NOCREATEDB"},

@@ -89,9 +89,12 @@ envFrom:
   {{- end }}
 {{- end }}
 env:
+  {{- $pages := and .queues (hasKey $root.Values.settings "CONVEYOR_DATABASE_ROLES") }}
+  {{- range .queues }}{{ if not (has . (list "browser" "drafts")) }}{{ $pages = false }}{{ end }}{{ end }}
   {{- range include "conveyor.secrets" . | fromJsonArray }}
+  {{- $key := ternary "DATABASE_PAGES_URL" . (and (eq . "DATABASE_URL") (not (empty $pages))) }}
   - name: {{ . }}
-    valueFrom: {secretKeyRef: {name: {{ $root.Values.secretName }}, key: {{ . }}, optional: {{ ne . "DATABASE_URL" }}}}
+    valueFrom: {secretKeyRef: {name: {{ $root.Values.secretName }}, key: {{ $key }}, optional: {{ ne . "DATABASE_URL" }}}}
   {{- end }}
   {{- $all = mergeOverwrite $all $root.Values.settings .settings }}
   {{- include "conveyor.known" (dict "root" $root "settings" $all) }}
