@@ -323,28 +323,28 @@ func (m *mixer) near(part int, answers []*answer, nearBits uint32, positions map
 			if !has || !read && !entitled {
 				continue
 			}
-			list, err := m.read(0, p, lookup{term: t.term}, row.Postings)
-			if err != nil {
-				return err
-			}
-			w, next := walk{b: bytes}, 0
+			list, err := newScan(row.Postings, p.Columns.Len())
+			w := walk{b: bytes}
 			for i, a := range answers {
-				for next < len(list) && list[next].ord < a.ord {
-					next++
+				if err == nil {
+					err = list.reach(a.ord)
 				}
-				if next == len(list) {
+				if err != nil {
+					return fmt.Errorf("read term %q of segment %d: %w", t.term, p.ID, err)
+				}
+				if !list.found {
 					break
 				}
-				if list[next].ord != a.ord || t.role == plainForm && p.Columns.langs.at(int(a.ord)) != t.language {
+				if list.ord != a.ord || t.role == plainForm && p.Columns.langs.at(int(a.ord)) != t.language {
 					continue
 				}
-				if t.of == "" && list[next].counts.of(fieldTitle) > 0 { // "wifi" is no wi and no fi
+				if t.of == "" && list.counts.of(fieldTitle) > 0 { // "wifi" is no wi and no fi
 					titled[i] |= 1 << word
 				}
 				if !read {
 					continue
 				}
-				at, err := w.of(next)
+				at, err := w.of(list.place)
 				for s := (spots{b: at}); err == nil; {
 					var more bool
 					if more, err = s.next(); !more {

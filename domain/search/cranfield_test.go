@@ -39,6 +39,7 @@ func TestCranfield(t *testing.T) {
 		ndcg += q.NDCG(ranking) / float64(len(c.Questions))
 		ap += q.AveragePrecision(ranking) / float64(len(c.Questions))
 	}
+	t.Logf("nDCG@10 %.4f, MAP %.4f", ndcg, ap)
 	if ndcg < .42 || ap < .34 {
 		t.Errorf("nDCG@10 %.4f and MAP %.4f, want .42 and .34 at least", ndcg, ap)
 	}

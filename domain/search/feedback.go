@@ -43,7 +43,7 @@ type sharedWord struct {
 
 // Samples are the pages to learn from, the best first; none where it is not worth it.
 func (r *Ranking) Samples() []int64 {
-	if len(r.groups) < feedbackFrom || !r.Relaxed || r.best < feedbackPages || r.plan.cut {
+	if r.plan.asked() < feedbackFrom || !r.Relaxed || r.best < feedbackPages || r.plan.cut {
 		return nil
 	}
 	var ids []int64
@@ -64,12 +64,12 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 	}
 	samples = slices.Clone(samples)
 	slices.SortFunc(samples, func(a, b Sample) int { return cmp.Compare(a.Page, b.Page) }) // sums depend on the order
-	words, lengths := make([][]said, len(samples)), make([]int, len(samples))
+	words, lengths := make([]map[kin]int, len(samples)), make([]int, len(samples))
 	side(runtime.GOMAXPROCS(0), len(samples), func(_, i int) { words[i], lengths[i] = samples[i].words() })
 	shares := map[kin]float32{}
 	for i, s := range samples {
-		for _, w := range words[i] {
-			shares[w.kin] += scores[s.Page] / sum * float32(w.times) / float32(lengths[i])
+		for k, times := range words[i] {
+			shares[k] += scores[s.Page] / sum * float32(times) / float32(lengths[i])
 		}
 	}
 	least := float32(0)
@@ -99,14 +99,8 @@ func (r *Ranking) Learn(samples []Sample) *Expansion {
 // alone.
 type kin struct{ language, word string }
 
-// said is a word of a sample.
-type said struct {
-	kin
-	times int
-}
-
-// words are those of a sample other than stop words, and how many there are.
-func (s *Sample) words() (words []said, n int) {
+// words are how often a sample has each word other than stop words, and how many those are together.
+func (s *Sample) words() (words map[kin]int, n int) {
 	counts := map[string]int{}
 	count := func(t Token) bool {
 		if len(t.Word) > 1 && !Stop(s.Language, t.Word) {
@@ -118,7 +112,8 @@ func (s *Sample) words() (words []said, n int) {
 	Tokenize(s.Title, count)
 	Tokenize(s.Text, count)
 	stemmed := slices.Contains(stemLanguages, s.Language)
-	for _, w := range slices.Sorted(maps.Keys(counts)) { // sums depend on the order
+	words = make(map[kin]int, len(counts))
+	for w, times := range counts {
 		k := kin{word: w}
 		if stemmed {
 			k.language = s.Language
@@ -126,7 +121,7 @@ func (s *Sample) words() (words []said, n int) {
 				k.word = stem
 			}
 		}
-		words = append(words, said{k, counts[w]})
+		words[k] += times
 	}
 	return words, n
 }

@@ -106,15 +106,22 @@ func decodePostings(b []byte, docs int, out []posting) ([]posting, error) {
 	if size <= 0 || n > uint64(len(b)-size) {
 		return out, errBroken
 	}
-	out = slices.Grow(out, int(n))
+	from := len(out)
+	out = slices.Grow(out, int(n))[:from+int(n)]
+	list := out[from:]
 	at, last := size, -1
-	for ; n > 0; n-- {
+	for i := range list {
 		if at >= len(b) {
 			return out, errBroken
 		}
 		v := uint64(b[at])
 		at++
-		if v >= 0x80 {
+		switch {
+		case v < 0x80:
+		case at < len(b) && b[at] < 0x80: // mostly
+			v = v&0x7f | uint64(b[at])<<7
+			at++
+		default:
 			if v, size = binary.Uvarint(b[at-1:]); size <= 0 {
 				return out, errBroken
 			}
@@ -129,9 +136,7 @@ func decodePostings(b []byte, docs int, out []posting) ([]posting, error) {
 			if len(b)-at < 3 {
 				return out, errBroken
 			}
-			c := one(fieldTitle, uint32(b[at]>>4)) | one(fieldHeadings, uint32(b[at]&0xf)) |
-				one(fieldAddress, uint32(b[at+1])) | one(fieldBody, uint32(b[at+2]))
-			out = append(out, posting{uint32(last), c})
+			list[i] = posting{uint32(last), countsOf(codeAll, b[at:])}
 			at += 3
 			continue
 		}
@@ -140,13 +145,88 @@ func decodePostings(b []byte, docs int, out []posting) ([]posting, error) {
 		if at < len(b) {
 			next = counts(b[at])
 		}
-		out = append(out, posting{uint32(last), codeCount[code] + next&codeMask[code]<<codeShift[code]})
+		list[i] = posting{uint32(last), codeCount[code] + next&codeMask[code]<<codeShift[code]}
 		at += codeSize[code]
 	}
 	if at != len(b) {
 		return out, errBroken
 	}
 	return out, nil
+}
+
+// A scan looks for some documents in the postings of a term, without those between: most of the time is that of memory.
+type scan struct {
+	b       []byte
+	at      int
+	docs    int // of the segment
+	n, left int // postings that were passed, and those that were not
+	last    int // ordinal of the one before; −1 = none
+
+	posting      // that reach came to
+	place   int  // of it
+	found   bool // there is one
+}
+
+// sizes are those of what follows a delta, by the code.
+var sizes = [4]int{codeBody: 1, codeAll: 3, codeAddress: 1}
+
+func newScan(b []byte, docs int) (scan, error) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return scan{}, errBroken
+	}
+	return scan{b: b, at: size, docs: docs, left: int(n), last: -1}, nil
+}
+
+// reach goes on to the first posting that is not before an ordinal: found is false where there is none.
+func (s *scan) reach(ord uint32) error {
+	if s.found && s.ord >= ord {
+		return nil
+	}
+	b, at, last := s.b, s.at, s.last
+	for s.found = false; s.left > 0; {
+		if at >= len(b) {
+			return errBroken
+		}
+		v := uint64(b[at])
+		at++
+		if v >= 0x80 {
+			var size int
+			if v, size = binary.Uvarint(b[at-1:]); size <= 0 {
+				return errBroken
+			}
+			at += size - 1
+		}
+		if v>>2 == 0 || v>>2 > uint64(s.docs-1-last) {
+			return errBroken
+		}
+		last += int(v >> 2)
+		from := at
+		if at += sizes[v&3]; at > len(b) {
+			return errBroken
+		}
+		s.left--
+		s.n++
+		if last < int(ord) {
+			continue
+		}
+		s.posting, s.place, s.found = posting{uint32(last), countsOf(int(v&3), b[from:at])}, s.n-1, true
+		break
+	}
+	s.at, s.last = at, last
+	return nil
+}
+
+// countsOf are the counts of a posting, by its code and the bytes that follow it.
+func countsOf(code int, b []byte) counts {
+	switch code {
+	case codeAll:
+		return one(fieldTitle, uint32(b[0]>>4)) | one(fieldHeadings, uint32(b[0]&0xf)) | one(fieldAddress, uint32(b[1])) |
+			one(fieldBody, uint32(b[2]))
+	case codeOnce:
+		return codeCount[codeOnce]
+	}
+	return counts(b[0]) << codeShift[code]
 }
 
 // A walk goes through the positions of a term's postings.
