@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,6 +70,11 @@ func TestSearchParted(t *testing.T) {
 	for _, within := range []string{"paris", "table", "light"} {
 		require.Empty(t, found(ask(within)), "%s is not what the last part of a compound says", within)
 	}
+	for n, gone := range strings.Fields("Dachschrauben Holzschrauben Radschrauben Eckschrauben") {
+		l.put(t, page(40+n, gone))
+		l.put(t, page(40+n, "nothing of that kind"))
+	}
+	require.Equal(t, []string{"Page 35"}, found(ask("schraube")), "shorter ones are of pages that have changed")
 	l.put(t, page(34, "a case of the smartphone 15"))
 	require.Equal(t, "smartphone 15", ask("smartphnoe 15").DidYouMean)
 	for n := range 5 {

@@ -149,7 +149,9 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking, fixes
 		}
 		distance := make(map[string]int, len(near))
 		near = slices.DeleteFunc(near, func(w string) bool {
-			distance[w] = search.Edits(word, w, edits)
+			if distance[w] = search.Edits(word, w, edits); distance[w] > edits && search.Alike(word, w) {
+				distance[w] = edits
+			}
 			return distance[w] == 0 || distance[w] > edits
 		})
 		if len(near) == 0 && found == 0 {
@@ -178,13 +180,24 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking, fixes
 	return fixes, nil
 }
 
+// The words with $1 behind at least $3 letters, and one of the endings $2 behind it.
 const sqlSearchWithin = `/* sqlSearchWithin */
-SELECT term FROM search_terms WHERE term LIKE '____%' || $1 || '%' AND right(term, length($1) + 2) LIKE '%' || $1 || '%'
-ORDER BY length(term), term LIMIT $2`
+SELECT t.term FROM unnest($2::text[]) AS e(ending) CROSS JOIN LATERAL (
+    SELECT term FROM search_terms
+    WHERE reverse(term) >= reverse($1 || e.ending) AND reverse(term) < reverse($1 || e.ending) || U&'\+10FFFF'
+        AND length(term) >= length($1 || e.ending) + $3 LIMIT $4) t
+ORDER BY length(t.term), t.term LIMIT $5`
 
-// leastWithin is how many letters the last part of a compound has at least. Those before it are four or more, and an
-// ending of two at most may follow: paris is no part of comparison, light none of delight.
-const leastWithin = 5
+// What a compound is whose last part is a word: paris is no part of comparison, light none of delight.
+const (
+	leastWithin = 5   // letters of the last part
+	leastBefore = 4   // letters before it
+	maxEnding   = 200 // compounds that are looked at, of each ending
+	maxWithin   = 50  // of all: the dictionary has some whose pages are gone
+)
+
+// endings are those of the last part of a compound, in the languages that have many.
+var endings = append(strings.Fields("a e m n r s t ar em en er es et je na ne or se"), "")
 
 // begun adds to fixes the words that begin with that of a clause, which no page has, or else compounds of which it is
 // the last part: schraube of Terrassenschrauben.
@@ -203,7 +216,7 @@ func (s *searching) begun(ctx context.Context, fixes []fix, clause int) ([]fix, 
 
 // within are compounds that pages have of which a word is the last part, the shortest first.
 func (s *searching) within(ctx context.Context, word string) ([]string, error) {
-	longer, err := db.Rows(ctx, s.tx, pgx.RowTo[string], sqlSearchWithin, word, maxFixes)
+	longer, err := db.Rows(ctx, s.tx, pgx.RowTo[string], sqlSearchWithin, word, endings, leastBefore, maxEnding, maxWithin)
 	if err != nil || len(longer) == 0 {
 		return nil, err
 	}

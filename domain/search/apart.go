@@ -64,8 +64,16 @@ func (c Clause) Apart() []string {
 	if number, unit := measure(c.Words[0]); unit != "" {
 		return []string{number, unit}
 	}
+	letters := strings.TrimRight(c.Words[0], "0123456789")
+	if digits := c.Words[0][len(letters):]; len(letters) >= leastName && alphabetic(letters) && digits != "" &&
+		ofCode(letters, digits) {
+		return []string{letters, digits}
+	}
 	return nil
 }
+
+// leastName is how many letters the name of a code has at least that pages write apart from its number: PS 5.
+const leastName = 2
 
 // measures says of words that follow one another what they are as one, too: of a number and its unit, 16 GB, 16gb, of
 // a number in groups, 1 500, 1500, and of the parts of a code, PS 5, H2Y 1A1.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 )
 
 const (
@@ -48,6 +49,7 @@ type group struct {
 	not, must       bool // a page that has it is none; a page that has it not is none
 	title           bool // only titles count
 	silent          bool // it is not asked for after all: a stop word, or too common to be read
+	aside           bool // it ranks, and no answer needs it: "it" in "it jobs"
 	prefix, several bool // several: of a great many terms
 }
 
@@ -111,6 +113,7 @@ func NewPlan(a Ask, q Query, languages ...string) *Plan {
 		}
 	}
 	p.hush()
+	p.hear()
 	p.rows = p.inRows(q.Text)
 	if p.asked() < longQuestion { // the answers to longer ones are worse with them (TestCranfield)
 		p.rejoin()
@@ -133,15 +136,18 @@ func NewPlan(a Ask, q Query, languages ...string) *Plan {
 	return p
 }
 
-// asked is how many groups rank.
+// asked is how many groups pages must have to have all words.
 func (p *Plan) asked() (n int) {
 	for i := range p.groups {
-		if g := &p.groups[i]; !g.not && !g.silent {
+		if p.groups[i].needed() {
 			n++
 		}
 	}
 	return n
 }
+
+// needed says that pages without it do not have all words.
+func (g *group) needed() bool { return !g.not && !g.silent && !g.aside }
 
 // forms are the terms that count as one word: it, and in each language its stem and the words that have it.
 func (p *Plan) forms(word string) []lookup {
@@ -171,6 +177,19 @@ func (p *Plan) hush() {
 		g := &p.groups[i]
 		g.silent = rest && stops(g)
 		p.words = p.words || !g.not
+	}
+}
+
+// hear has stop words rank that are acronyms in small letters, or may be: which pages are answers stays as it is, and
+// those come first that have "it jobs" as it was typed. Long questions have words that say more.
+func (p *Plan) hear() {
+	if p.asked() >= longQuestion {
+		return
+	}
+	for i := range p.groups {
+		if g := &p.groups[i]; g.silent && acronyms[strings.ToUpper(g.words[0])] {
+			g.silent, g.aside = false, true
+		}
 	}
 }
 
@@ -231,7 +250,7 @@ func (p *Plan) Also(clause int, words ...string) {
 func (p *Plan) Words() []int {
 	var clauses []int
 	for _, g := range p.groups {
-		if !g.not && !g.silent && !g.prefix && !p.ask.Clauses[g.clause].Phrase && len(g.words) == 1 && g.alone == nil {
+		if g.needed() && !g.prefix && !p.ask.Clauses[g.clause].Phrase && len(g.words) == 1 && g.alone == nil {
 			clauses = append(clauses, g.clause)
 		}
 	}
@@ -358,7 +377,7 @@ func (p *Plan) Afford(sizes map[string]Size) {
 		if sum <= most || i == len(groups)-1 {
 			return
 		}
-		c.g.silent, p.cut = true, true
+		c.g.silent, p.cut = true, p.cut || !c.g.aside
 		sum -= c.bytes
 	}
 }

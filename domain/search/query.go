@@ -68,9 +68,10 @@ func (a *Ask) Reword(clause int, word string) {
 //	apple pie       pages that have both words, in any of their forms, before those that have one
 //	"apple pie"     the words in a row, in just these forms; one word in quotes in just its form, too
 //	-pie -"a pie"   not this; NOT pie is the same. Two signs are none: --verbose
+//	grep -r         grep and r: one letter alone is an option
 //	+pie            pie; AND and OR between others are left out, too: pages that have all words come first anyway
 //	app*            words that begin so
-//	IT jobs         it and jobs; of "it jobs" the first says nothing
+//	IT jobs         it and jobs; of "it jobs" the first says nothing, but pages with both come first
 //	intitle:pie     in the title; also intitle:"apple pie" and -intitle:pie
 //	site:a.com      of this site and its subdomains; also -site:a.com, site:a.com,b.com
 //	lang:en         in this language; lang:en,fr in one of these
@@ -207,7 +208,7 @@ type parser struct {
 
 // item takes the meaning of one item.
 func (p *parser) item(it item, not bool) error {
-	not = not || strings.TrimLeft(it.signs, "+") == "-"
+	not = not || strings.TrimLeft(it.signs, "+") == "-" && !option(it)
 	switch it.field {
 	case "site", "lang", "type":
 		return p.filter(it.field, it.text, not)
@@ -245,6 +246,11 @@ func (p *parser) item(it item, not bool) error {
 		p.clause(c.Clause)
 	}
 	return nil
+}
+
+// option says that an item is one of a command: nobody leaves out a letter, as in "grep -r".
+func option(it item) bool {
+	return !it.quoted && it.field == "" && len(it.text) == 1 && class[it.text[0]] != separator
 }
 
 // phrase adds words that stand in a row.
@@ -506,7 +512,10 @@ func (a *Ask) text(hyphens bool) string {
 	for at := 0; at < len(a.Clauses); at++ {
 		c := a.Clauses[at]
 		var b strings.Builder
-		if c.Not {
+		switch {
+		case c.Not && !c.Phrase && !c.Title && !c.Prefix && len(c.Words[0]) == 1: // with a dash it would be an option
+			b.WriteString("NOT ")
+		case c.Not:
 			b.WriteByte('-')
 		}
 		if c.Title {

@@ -147,10 +147,10 @@ func (r *Ranking) add(rows []Posted) {
 	}
 }
 
-// Found is how many living pages have a clause, by its index in Ask.Clauses; −1 = it was not looked for.
+// Found is how many living pages have a clause, by its index in Ask.Clauses; −1 = no answer needs it.
 func (r *Ranking) Found(clause int) int {
 	for i, g := range r.plan.groups {
-		if g.clause == clause && !g.silent {
+		if g.clause == clause && !g.silent && !g.aside {
 			return r.df[i]
 		}
 	}
@@ -214,9 +214,11 @@ func (r *Ranking) collect(entries [][][]entry) error {
 
 // gather adds up the scores, and returns the answers of each part that are wanted.
 func (r *Ranking) gather(entries [][][]entry, want int) (all, some [][]answer, err error) {
-	every := uint32(1)<<len(r.groups) - 1
-	must := uint32(0)
+	var every, must uint32
 	for bit, g := range r.groups {
+		if !g.aside {
+			every |= 1 << bit
+		}
 		if g.must {
 			must |= 1 << bit
 		}
@@ -247,10 +249,10 @@ func (r *Ranking) gather(entries [][][]entry, want int) (all, some [][]answer, e
 		t.answers[0], t.answers[1] = t.answers[0][:0], t.answers[1][:0]
 		for ord, mask := range t.mask {
 			kind := 0
-			if mask != every {
+			if mask&every != every {
 				kind = 1
 			}
-			if mask == 0 && r.plan.words || want&(withAll<<kind) == 0 || mask&must != must || t.not[ord] ||
+			if mask&every == 0 && r.plan.words || want&(withAll<<kind) == 0 || mask&must != must || t.not[ord] ||
 				passes != nil && !passes(ord) {
 				continue
 			}

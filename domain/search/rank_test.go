@@ -123,6 +123,37 @@ func TestRankRows(t *testing.T) {
 	}
 }
 
+// Words that are acronyms in small letters, or none, put pages first that have them: answers are those of the others.
+func TestRankAcronyms(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	for id, text := range []string{"exports", "US exports fell", "exports, they told us of", "us", "the exports of a country",
+		"call the IT department", "a department, and it is large", "a department"} {
+		x.add(search.Page{ID: int64(id), Document: search.Document{Text: text, CrawledAt: day(1 + id)}})
+	}
+	for _, tt := range []struct {
+		text  string
+		first int64
+		all   []int64
+	}{
+		{"us exports", 1, []int64{0, 1, 2, 4}}, {"exports", 0, []int64{0, 1, 2, 4}}, {"who exports", 0, []int64{0, 1, 2, 4}},
+		{"it department", 5, []int64{5, 6, 7}}, {`it "department"`, 5, []int64{5, 6, 7}},
+		{"us", 3, []int64{1, 2, 3}}, {"us -exports", 3, []int64{3}},
+	} {
+		r := x.rank(parse(t, tt.text), search.Query{Text: tt.text})
+		hits, _ := r.Hits(nil, 9)
+		var got []int64
+		for _, h := range hits {
+			got = append(got, h.ID)
+			require.True(t, h.All, tt.text)
+		}
+		require.Equal(t, tt.first, got[0], tt.text)
+		require.ElementsMatch(t, tt.all, got, tt.text)
+		require.Equal(t, len(tt.all), r.Total, tt.text)
+	}
+}
+
 // A word with a hyphen is found where it is written as one word: as a whole, not by its parts.
 func TestRankJoined(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,18 @@ func Edits(a, b string, most int) int {
 	return min(last[len(to)], most+1)
 }
 
+// sounds have letters that sound alike in one way: schedule as skedule, pharmacy as farmacy.
+var sounds = strings.NewReplacer("sch", "sk", "ch", "k", "ck", "k", "ph", "f", "qu", "kw", "x", "ks", "wh", "w",
+	"rh", "r", "ce", "se", "ci", "si", "cy", "si", "c", "k", "y", "i", "z", "s")
+
+// Alike says that words which are spelt differently sound the same, as far as their letters tell.
+func Alike(a, b string) bool { return sound(a) == sound(b) }
+
+// sound is how a folded word sounds: letters that are doubled count once.
+func sound(word string) string {
+	return string(slices.Compact([]rune(sounds.Replace(word))))
+}
+
 // Similarity is what pg_trgm gives at least to a word and the same word with so many typing errors: each takes at most
 // four of its trigrams (two neighbours in the wrong order) and adds four.
 func Similarity(word string, edits int) float64 {

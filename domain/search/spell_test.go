@@ -45,6 +45,20 @@ func TestTypos(t *testing.T) {
 	}
 }
 
+func TestAlike(t *testing.T) {
+	t.Parallel()
+
+	for _, words := range [][2]string{
+		{"skedule", "schedule"}, {"farmacy", "pharmacy"}, {"foto", "photo"}, {"skool", "school"}, {"fisics", "physics"},
+		{"kwik", "quick"}, {"sinema", "cinema"}, {"taxi", "taksi"}, {"apartement", "appartement"},
+	} {
+		require.True(t, search.Alike(words[0], words[1]), words)
+	}
+	for _, words := range [][2]string{{"house", "mouse"}, {"kitchen", "chicken"}, {"sale", "sail"}, {"cat", "sat"}} {
+		require.False(t, search.Alike(words[0], words[1]), words)
+	}
+}
+
 // TestSimilarity compares with what pg_trgm computes of words with typing errors.
 func TestSimilarity(t *testing.T) {
 	t.Parallel()

@@ -76,8 +76,12 @@ var stems [len(stemmers)][1 << 15]atomic.Pointer[stemOf]
 type stemOf struct{ word, stem string }
 
 // accents are the endings that stemmers know with accents, without and with them, and those whose spelling changes with
-// the form: luz and luces, felizmente; huis and huizen, verhuis and verhuizing, lief and lieve.
+// the form: luz and luces, felizmente; huis and huizen, verhuis and verhuizing, lief and lieve; Auto and Autos.
 var accents = map[string][][2]string{
+	"de": {
+		{"innen", "in"}, {"eln", "el"}, {"tet", "ten"}, {"iert", "ieren"},
+		{"eos", "eo"}, {"gos", "go"}, {"ios", "io"}, {"nos", "no"}, {"ros", "ro"}, {"tos", "to"},
+	},
 	"es": {{"ion", "ión"}, {"z", "c"}, {"zmente", "cmente"}},
 	"fr": {{"ees", "ées"}, {"ee", "ée"}, {"ieres", "ières"}, {"iere", "ière"}},
 	"nl": {
