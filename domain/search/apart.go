@@ -58,7 +58,7 @@ func (c Clause) Others() (others []string) {
 
 // Apart are the words that stand for the only word of a clause where they are in a row; nil = there are none.
 func (c Clause) Apart() []string {
-	if len(c.Words) != 1 || c.Phrase || c.Prefix || c.Joined != "" {
+	if len(c.Words) != 1 || c.Phrase || c.Prefix {
 		return nil
 	}
 	if number, unit := measure(c.Words[0]); unit != "" {
