@@ -187,7 +187,8 @@ func (p *Plan) hear() {
 		return
 	}
 	for i := range p.groups {
-		if g := &p.groups[i]; g.silent && acronyms[strings.ToUpper(g.words[0])] {
+		g := &p.groups[i]
+		if g.silent && acronyms[strings.ToUpper(g.words[0])] && p.ask.Clauses[g.clause].Joined == "" { // of fix-it, see rejoin
 			g.silent, g.aside = false, true
 		}
 	}

@@ -129,7 +129,7 @@ func TestRankAcronyms(t *testing.T) {
 
 	x := newIndex(t)
 	for id, text := range []string{"exports", "US exports fell", "exports, they told us of", "us", "the exports of a country",
-		"call the IT department", "a department, and it is large", "a department"} {
+		"call the IT department", "a department, and it is large", "a department", "a fixit of tools", "fix the tools"} {
 		x.add(search.Page{ID: int64(id), Document: search.Document{Text: text, CrawledAt: day(1 + id)}})
 	}
 	for _, tt := range []struct {
@@ -140,6 +140,7 @@ func TestRankAcronyms(t *testing.T) {
 		{"us exports", 1, []int64{0, 1, 2, 4}}, {"exports", 0, []int64{0, 1, 2, 4}}, {"who exports", 0, []int64{0, 1, 2, 4}},
 		{"it department", 5, []int64{5, 6, 7}}, {`it "department"`, 5, []int64{5, 6, 7}},
 		{"us", 3, []int64{1, 2, 3}}, {"us -exports", 3, []int64{3}},
+		{"fix-it", 8, []int64{8}},
 	} {
 		r := x.rank(parse(t, tt.text), search.Query{Text: tt.text})
 		hits, _ := r.Hits(nil, 9)
