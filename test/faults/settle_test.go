@@ -323,8 +323,10 @@ const (
 SELECT l.platform_id, l.id::text, l.revision, l.rent_cents, coalesce(e.revision, 0)
 FROM listings l LEFT JOIN listing_enrichments e ON e.listing_id = l.id WHERE l.status = 'active'`
 
+	// Those of tenants are of the ledgers of their imports and messages.
 	sqlLetters = `
-SELECT queue, message_id, workflow_id, convert_from(body, 'UTF8'), reason, state, deaths FROM dead_letters`
+SELECT queue, message_id, workflow_id, convert_from(body, 'UTF8'), reason, state, deaths FROM dead_letters
+WHERE tenant = ''`
 
 	sqlPictures = `
 SELECT l.platform_id, i.url, i.state, coalesce(i.key, ''), coalesce(encode(i.sha256, 'hex'), '')
