@@ -97,8 +97,8 @@ const (
     id, tenant, file_name, blob, copy, bytes, sha256, asked, options, `
 
 	sqlUploadRest = `, known, dry_run, lists, tags, state, error, chunks,
-    stored, rows_read, valid, invalid, duplicate, new, updated, skipped, unlisted, refused_bytes, created_by, created_at, started_at,
-    finished_at`
+    stored, rows_read, valid, invalid, duplicate, new, updated, skipped, unlisted, refused_bytes,
+    created_by, created_at, started_at, finished_at`
 
 	sqlUploadColumns = sqlUploadFirst + `NULL::jsonb` + sqlUploadRest
 )

@@ -46,8 +46,8 @@ const (
 	sqlUploadsRoom = `/* sqlUploadsRoom */ SELECT ` + sqlRoom
 
 	sqlRoom = `max_bytes - (
-    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes + refused_bytes ELSE 0 END + CASE WHEN id = $2 THEN 0 ELSE copy_bytes END),
-        0)::bigint
+    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes + refused_bytes ELSE 0 END
+        + CASE WHEN id = $2 THEN 0 ELSE copy_bytes END), 0)::bigint
     FROM uploads WHERE tenant = $1)
 FROM tenants WHERE id = $1`
 )
@@ -58,9 +58,9 @@ func uploadsRoom(ctx context.Context, tx pgx.Tx, tenant string) (left *int64, er
 	return left, err
 }
 
-// Room is how many bytes of files, copies and refused rows a tenant may add to those that it has: below 0 when it has too many, nil =
-// no limit. The copy of one upload, which is made anew, does not count; uuid.Nil = all do. An unknown tenant has no
-// limit.
+// Room is how many bytes of files, copies and refused rows a tenant may add to those that it has: below 0 when it has
+// too many, nil = no limit. The copy of one upload, which is made anew, does not count; uuid.Nil = all do. An unknown
+// tenant has no limit.
 func (s *Uploads) Room(ctx context.Context, tenant string, anew uuid.UUID) (*int64, error) {
 	left, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[*int64], sqlUploadsRoom, tenant, anew))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
