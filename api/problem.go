@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -89,6 +90,10 @@ func brief(d *huma.ErrorDetail) any {
 func Problem(ctx context.Context, log *slog.Logger, err error) error {
 	if _, made := errors.AsType[huma.StatusError](err); made {
 		return err
+	}
+	// No Retry-After: it is not time that makes room.
+	if _, full := errors.AsType[*db.FullError](err); full {
+		return huma.Error429TooManyRequests(err.Error())
 	}
 	class, after := fault.Of(err)
 	switch class {

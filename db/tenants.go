@@ -236,7 +236,18 @@ func Differs[T any](before, after T) map[string]any {
 	return is
 }
 
-// QuotaFull is the error of a tenant that has as many of something as one of its Quotas allows.
+// A FullError is that of a tenant that has as many of something as one of its quotas allows. Its class is
+// fault.Conflict: it is no use to try again before something was deleted, or the quota raised.
+type FullError struct {
+	Quota  string // the field of Tenant in JSON, such as max_lists
+	Things string // that are counted
+}
+
+func (e *FullError) Error() string {
+	return "the tenant has as many " + e.Things + " as its quota " + e.Quota + " allows"
+}
+
+// QuotaFull is a FullError with its class.
 func QuotaFull(quota, things string) error {
-	return fault.Newf(fault.Conflict, "the tenant has as many %s as its quota %s allows", things, quota)
+	return &fault.Error{Class: fault.Conflict, Err: &FullError{quota, things}}
 }

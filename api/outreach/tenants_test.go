@@ -18,6 +18,26 @@ import (
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
+// What is one more than a quota is answered with 429, which names the quota. No time is given after which to try again:
+// it makes no room.
+func TestQuotasAreNamed(t *testing.T) {
+	t.Parallel()
+	d := apitest.Open(t)
+	made := d.Ask(t, "POST", "/tenants", `{"id":"acme","name":"Acme","region":"CA","max_contacts":0,"max_lists":0,
+		"max_segments":0,"max_searches":0}`)
+	apitest.Read[apioutreach.Tenant](t, made, 201)
+	for quota, ask := range map[string][3]string{
+		"max_contacts": {"POST", "/contacts", `{"phone":"+15145550123"}`},
+		"max_lists":    {"POST", "/contact-lists", `{"name":"x"}`},
+		"max_segments": {"POST", "/segments", `{"name":"x","filter":{}}`},
+		"max_searches": {"POST", "/searches", `{"name":"x","filter":{},"targets":[{"kind":"feed"}]}`},
+	} {
+		r := d.Ask(t, ask[0], ask[1]+"?tenant=acme", ask[2])
+		require.Contains(t, apitest.Refused(t, r, 429).Detail, "as its quota "+quota+" allows", quota)
+		require.Empty(t, r.Header.Get("Retry-After"), quota)
+	}
+}
+
 func TestTenants(t *testing.T) {
 	t.Parallel()
 	d := apitest.Open(t)
