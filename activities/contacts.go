@@ -194,7 +194,7 @@ func (a *Imports) plan(ctx context.Context, u contact.Import) (contact.Import, e
 		if err != nil {
 			return u, err
 		}
-		plan.Records = u.Records
+		plan.Records = u.Keeps(plan)
 		u.Plan = &plan
 	}
 	if u.Plan.Copied() && u.Copy == "" {

@@ -39,8 +39,8 @@ type tenantsCreateCmd struct {
 	Name           string `help:"Name; the default is the ID."`
 	Tier           string `help:"Tier: ${enum}; 10 or 50 messages a second." enum:"standard,enterprise" default:"standard"`
 	Region         string `help:"Country of telephone numbers that have none, such as CA." placeholder:"CC"`
-	MaxContacts    *int64 `help:"Maximum of contacts." placeholder:"N"`
-	MaxMessagesDay *int64 `help:"Maximum of messages a day." placeholder:"N"`
+	MaxContacts    *int64 `help:"Maximum of contacts; the default is 10,000,000." placeholder:"N"`
+	MaxMessagesDay *int64 `help:"Maximum of messages a day; the default is 1,000,000." placeholder:"N"`
 	MaxSearches    *int64 `help:"Maximum of saved searches; the default is 200." placeholder:"N"`
 	MaxNoticesDay  *int64 `help:"Maximum of messages of saved searches a day; the default is 10,000." placeholder:"N"`
 	MaxLists       *int64 `help:"Maximum of lists of contacts; the default is 500." placeholder:"N"`

@@ -156,7 +156,9 @@ func TestTenants(t *testing.T) {
 	dbtest.NewTenant(t, pool, "umbrella", func(t *db.Tenant) { t.Region = "" })
 	made, err := s.Get(ctx, "acme")
 	require.NoError(t, err)
-	acme.Quotas = made.Quotas // the defaults
+	acme.Quotas, acme.MaxMessagesDay = made.Quotas, made.MaxMessagesDay // the defaults
+	require.Equal(t, int64(1_000_000), *made.MaxMessagesDay)
+	require.Equal(t, most, *made.MaxContacts)
 	require.Equal(t, fault.Conflict, fault.ClassOf(s.Create(ctx, acme, "test")))
 	for _, change := range []func(*db.Tenant){
 		func(t *db.Tenant) { t.ID = "*" }, func(t *db.Tenant) { t.ID = "a'; DROP TABLE x; --" },
@@ -187,6 +189,7 @@ func TestTenants(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, next)
 	require.Equal(t, "umbrella", list[0].ID)
+	require.Equal(t, int64(10_000_000), *list[0].MaxContacts)
 
 	_, err = s.Change(ctx, "acme", "me", dbtest.At(1), func(t *db.Tenant) { t.Tier, t.MaxContacts = campaign.Enterprise, nil })
 	require.NoError(t, err)

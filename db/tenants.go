@@ -30,8 +30,8 @@ type Tenant struct {
 	Name           string        `json:"name"` // 1 to 200 characters
 	Tier           campaign.Tier `json:"tier"`
 	Region         string        `json:"region"`           // ISO 3166-1 alpha-2, of phones without a country; "" = none
-	MaxContacts    *int64        `json:"max_contacts"`     // nil = no limit
-	MaxMessagesDay *int64        `json:"max_messages_day"` // nil = no limit
+	MaxContacts    *int64        `json:"max_contacts"`     // nil = no limit; Create gives 10,000,000
+	MaxMessagesDay *int64        `json:"max_messages_day"` // of campaigns and of callers, UTC; nil = no limit; 1,000,000
 	Quotas
 	State         TenantState `json:"state"`
 	StoppedReason string      `json:"stopped_reason"` // while it is stopped
@@ -104,9 +104,16 @@ INSERT INTO tenants (id, name, tier, region, max_contacts, max_messages_day, cre
     max_notices_day, max_lists, max_segments, max_bytes)
 VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $7, $8, $9, $10, $11, $12)`
 
+// The limits of a new tenant that was given none. Those of a version before have none.
+const (
+	usualContacts    = 10_000_000
+	usualMessagesDay = 1_000_000
+)
+
+func or(n *int64, usual int64) *int64 { return cmp.Or(n, &usual) }
+
 // given are the quotas of a new tenant: those that it was given, and the defaults of 0100_tenant_quotas.sql.
 func (q Quotas) given() Quotas {
-	or := func(n *int64, usual int64) *int64 { return cmp.Or(n, &usual) }
 	return Quotas{
 		or(q.MaxSearches, 200), or(q.MaxNoticesDay, 10_000), or(q.MaxLists, 500), or(q.MaxSegments, 500),
 		or(q.MaxBytes, 20<<30),
@@ -120,6 +127,7 @@ func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 		return err
 	}
 	t.Quotas = t.given()
+	t.MaxContacts, t.MaxMessagesDay = or(t.MaxContacts, usualContacts), or(t.MaxMessagesDay, usualMessagesDay)
 	b := new(pgx.Batch)
 	b.Queue(sqlTenantAdd, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.CreatedAt, t.MaxSearches,
 		t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes)
@@ -133,8 +141,15 @@ func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 	return fault.Wrap(err, "create tenant %q", t.ID)
 }
 
-// Has reports whether these are the quotas that a tenant was created with.
-func (q Quotas) Has(want Quotas) bool { return reflect.DeepEqual(q, want.given()) }
+// Has reports whether these are the limits that a tenant was created with, by this version or one that knew no default
+// of contacts and messages.
+func (t Tenant) Has(want Tenant) bool {
+	same := func(is, asked *int64, usual int64) bool {
+		return asked == nil && is == nil || is != nil && *is == *or(asked, usual)
+	}
+	return reflect.DeepEqual(t.Quotas, want.given()) && same(t.MaxContacts, want.MaxContacts, usualContacts) &&
+		same(t.MaxMessagesDay, want.MaxMessagesDay, usualMessagesDay)
+}
 
 const sqlTenantColumns = `
     id, name, tier, coalesce(region, ''), max_contacts, max_messages_day, max_searches, max_notices_day, max_lists,

@@ -47,7 +47,8 @@ func TestTenants(t *testing.T) {
 	require.Equal(t, "/tenants/acme", r.Header.Get("Location"))
 	require.Equal(t, apioutreach.Tenant{
 		ID: "acme", Name: "Acme inc.", Tier: "standard", PerSecond: 10, Region: "CA", MaxContacts: new(int64(5)),
-		MaxSearches: new(int64(200)), MaxNoticesDay: new(int64(10_000)), MaxLists: new(int64(500)),
+		MaxMessagesDay: new(int64(1_000_000)),
+		MaxSearches:    new(int64(200)), MaxNoticesDay: new(int64(10_000)), MaxLists: new(int64(500)),
 		MaxSegments: new(int64(500)), MaxBytes: new(int64(20 << 30)),
 		State: "active", CreatedAt: apitest.Now, UpdatedAt: apitest.Now, Workflow: api.WorkflowLink{
 			ID: "dispatch/acme", URL: "http://temporal.test/namespaces/conveyor/workflows/dispatch%2Facme",
@@ -55,6 +56,10 @@ func TestTenants(t *testing.T) {
 	}, acme)
 	require.Equal(t, acme, apitest.Read[apioutreach.Tenant](t, d.Ask(t, "POST", "/tenants", body), 200), "the same again")
 	apitest.Refused(t, d.Ask(t, "POST", "/tenants", `{"id":"acme","name":"Acme inc.","region":"CA"}`), 409)
+	d.System(t, "UPDATE tenants SET max_messages_day = NULL") // as it was before there was a default
+	r = d.Ask(t, "POST", "/tenants", body)
+	require.Nil(t, apitest.Read[apioutreach.Tenant](t, r, 200).MaxMessagesDay, "the same again, and it keeps what it has")
+	d.System(t, "UPDATE tenants SET max_messages_day = 1000000")
 	require.Equal(t, acme, apitest.Read[apioutreach.Tenant](t, d.Get(t, "/tenants/acme"), 200))
 	apitest.Refused(t, d.Get(t, "/tenants/nobody"), 404)
 	apitest.Refused(t, d.Get(t, "/tenants/NO%20BODY"), 404)

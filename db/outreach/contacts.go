@@ -217,7 +217,7 @@ func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, kn
 		if err := tenantWorks(ctx, tx, tenant); err != nil {
 			return err
 		}
-		room, err := tenantRoom(ctx, tx, tenant)
+		room, err := tenantRoom(ctx, tx, tenant, 0)
 		if err != nil {
 			return err
 		}
@@ -252,17 +252,21 @@ func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, kn
 	return id, added, contactFault(err, "store", id)
 }
 
-// tenantRoom is how many contacts a tenant may have besides those that it has; -1 = any number. Where there is a limit,
-// it locks the row of the tenant, so that no other transaction takes the room.
-func tenantRoom(ctx context.Context, tx pgx.Tx, tenant string) (int64, error) {
-	room := int64(-1)
-	switch err := tx.QueryRow(ctx, sqlTenantRoom, tenant).Scan(&room); {
+// roomPlenty is more contacts than all transactions that are under way at once store.
+const roomPlenty = 1_000_000
+
+// tenantRoom is how many contacts a tenant may have besides those that it has, and so many others; -1 = as many as a
+// transaction stores. Where they are fewer than roomPlenty, it locks the row of the tenant, so that no other
+// transaction takes the room.
+func tenantRoom(ctx context.Context, tx pgx.Tx, tenant string, others int64) (int64, error) {
+	var room int64
+	switch err := tx.QueryRow(ctx, sqlTenantRoom, tenant, roomPlenty+others).Scan(&room); {
 	case errors.Is(err, pgx.ErrNoRows):
 		return -1, nil
 	case err != nil:
 		return 0, err
 	}
-	return max(room, 0), nil
+	return max(room-others, 0), nil
 }
 
 // sqlQuotaTurn is for whoever compares a quota with what there is, in the next statement of its transaction: until its

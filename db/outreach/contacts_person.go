@@ -251,8 +251,8 @@ func (s *Contacts) forget(ctx context.Context, tenant string, id int64, actor st
 		if _, err := tx.Exec(ctx, sqlPersonMessagesHold, tenant, id); err != nil {
 			return err
 		}
-		// As whoever adds contacts: a tenant with a limit is locked before them, any other one after them.
-		if _, err := tenantRoom(ctx, tx, tenant); err != nil {
+		// As whoever adds contacts: a tenant near its limit is locked before them, any other one after them.
+		if _, err := tenantRoom(ctx, tx, tenant, 0); err != nil {
 			return err
 		}
 		if err := tx.QueryRow(ctx, sqlPersonDigest, tenant, id).Scan(&digest, &email, &c.Phone, &c.Email); err != nil {

@@ -11,12 +11,19 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
+// dayPlenty is more messages than all workers have in hand at once: while more are left of the day, no claim waits for
+// another one of the tenant.
+const dayPlenty = 100_000
+
 const sqlMessageAccount = `/* sqlMessageAccount */
-SELECT tier, (SELECT count(*) FROM senders WHERE tenant = $1), max_messages_day IS NULL FROM tenants WHERE id = $1`
+WITH quota AS (` + sqlMessageRoom + `)
+SELECT tier, (SELECT count(*) FROM senders WHERE tenant = $1), NOT coalesce((SELECT room < $2 FROM quota), false)
+FROM tenants WHERE id = $1`
 
 // Account is what a tenant sends by, in a single round trip. An unknown tenant is fault.Gone.
 func (s *Messages) Account(ctx context.Context, tenant string) (campaign.Account, error) {
-	a, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[campaign.Account], sqlMessageAccount, tenant))
+	a, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[campaign.Account], sqlMessageAccount, tenant,
+		dayPlenty))
 	return a, db.Gone(fault.Wrap(err, "read account of tenant %.80q", tenant), "there is no tenant %.80q", tenant)
 }
 

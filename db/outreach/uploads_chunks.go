@@ -155,7 +155,7 @@ SELECT n, rows, state, reserved FROM upload_chunks WHERE tenant = $1 AND upload 
 ORDER BY n FOR UPDATE`
 
 	sqlTenantRoom = `/* sqlTenantRoom */
-SELECT max_contacts - contacts FROM tenants WHERE id = $1 AND max_contacts IS NOT NULL FOR NO KEY UPDATE`
+SELECT max_contacts - contacts FROM tenants WHERE id = $1 AND max_contacts - contacts < $2 FOR NO KEY UPDATE`
 
 	sqlTenantContacts = `/* sqlTenantContacts */ UPDATE tenants SET contacts = contacts + $2 WHERE id = $1`
 
@@ -347,12 +347,13 @@ type persisting struct {
 func (p *persisting) run(ctx context.Context) error {
 	valid, contacts := p.unique()
 	u := p.upload
-	room, err := tenantRoom(ctx, p.tx, u.Tenant)
+	stored := int64(0) // by what the room is less than it would be
+	if u.DryRun {
+		stored = u.New
+	}
+	room, err := tenantRoom(ctx, p.tx, u.Tenant, stored)
 	if err != nil {
 		return err
-	}
-	if u.DryRun && room >= 0 {
-		room = max(room-u.New, 0)
 	}
 	done, err := contactsWrite(ctx, p.tx, u.Tenant, u.Known, contacts, u.ID, room, u.DryRun, p.now)
 	if err != nil {
@@ -464,11 +465,11 @@ func (p *persisting) count(ctx context.Context, added int64) error {
 		sum.Duplicate, sum.New, sum.Updated = sum.Duplicate+n.Duplicate, sum.New+n.New, sum.Updated+n.Updated
 		sum.Skipped += n.Skipped
 	}
-	u, b := p.upload, new(pgx.Batch)
 	listed, bytes, err := p.listed(ctx)
 	if err != nil {
 		return err
 	}
+	u, b := p.upload, new(pgx.Batch)
 	if len(listed) > 0 {
 		b.Queue(sqlUploadErrorsAdd, u.Tenant, u.ID, listed)
 	}

@@ -71,16 +71,16 @@ func (s *Uploads) Room(ctx context.Context, tenant string, anew uuid.UUID) (*int
 
 const sqlUploadImport = `/* sqlUploadImport */
 SELECT ` + sqlUploadFirst + `plan` + sqlUploadRest + `, CASE WHEN plan IS NULL THEN (SELECT ` + sqlRoom + `) END,
-    (SELECT max_contacts IS NOT NULL FROM tenants WHERE id = $1)
+    (SELECT max_contacts - contacts FROM tenants WHERE id = $1)
 FROM uploads WHERE tenant = $1 AND id = $2`
 
-// Import returns an upload as its import needs it: until it has a plan with its options, and the Room for its copy. The
-// cells of valid rows are kept where the store may refuse them. An unknown upload is fault.Gone.
+// Import returns an upload as its import needs it: until it has a plan with its options, the Room for its copy, and how
+// many contacts its tenant may add. An unknown upload is fault.Gone.
 func (s *Uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (contact.Import, error) {
 	type row struct {
 		Upload
-		Room    *int64
-		Limited bool
+		Room *int64
+		Left *int64
 	}
 	u, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[row], sqlUploadImport, tenant, id))
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (cont
 	if u.Plan != nil {
 		return i, fault.Wrap(json.Unmarshal(u.Plan, &i.Plan), "read plan of upload %s", id)
 	}
-	i.Room, i.Records = u.Room, u.Known == KnownFail || u.Limited
+	i.Room, i.Left, i.Records = u.Room, u.Left, u.Known == KnownFail
 	return i, fault.Wrap(json.Unmarshal(u.Options, &i.Options), "read options of upload %s", id)
 }
 

@@ -277,13 +277,13 @@ func TestImportOfAnUpload(t *testing.T) {
 	require.NoError(t, err)
 	want := contact.Import{
 		Progress: contact.Progress{State: "received"}, Tenant: "acme", ID: u.ID, File: u.Blob, Bytes: u.Bytes,
-		Options: contact.Options{Sheet: "a"}, Room: new(int64(7)), Records: true,
+		Options: contact.Options{Sheet: "a"}, Room: new(int64(7)), Left: new(int64(9)),
 	}
 	got, err := s.Import(ctx, "acme", u.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	require.NoError(t, s.Planned(ctx, "acme", u.ID, []byte(`{"records":true}`), "", dbtest.At(1)))
-	want.State, want.Options, want.Room, want.Records = "splitting", contact.Options{}, nil, false
+	want.State, want.Options, want.Room, want.Left = "splitting", contact.Options{}, nil, nil
 	got, err = s.Import(ctx, "acme", u.ID)
 	require.NoError(t, err)
 	require.NotNil(t, got.Plan)

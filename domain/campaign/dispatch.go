@@ -22,7 +22,7 @@ type Take struct {
 	Max       int           // messages: as many as the limits of tenant and sender have room for
 	Token     uuid.UUID     // of the lease, which every write names
 	Lease     time.Duration // when it ends, the messages are unknown
-	Unlimited bool          // the tenant may send any number a day, so no two callers take the last ones
+	Unlimited bool          // no two callers take the last messages of the tenant's day: see Account
 }
 
 // A Waiting says when a kind of messages of a sender may be claimed.
@@ -43,7 +43,7 @@ type Recorded struct {
 type Account struct {
 	Tier      Tier
 	Senders   int
-	Unlimited bool // it may send any number of messages a day
+	Unlimited bool // it may send any number of messages a day, or has plenty left of this one
 }
 
 // A Cap is a limit of messages a second that is shared by all processes.

@@ -51,7 +51,24 @@ type Import struct {
 	Options Options
 	Plan    *Plan  // nil until it was looked at
 	Room    *int64 // bytes that its copy may have, while there is no plan; nil = any number
-	Records bool   // the store may refuse valid rows, so their cells are kept too
+	Left    *int64 // contacts that its tenant may add then; below 0 = it has too many, nil = any number
+	Records bool   // known contacts are refused, so the cells of valid rows are kept too
+}
+
+// What a file may have at most, about, to know whether its tenant may have so many contacts.
+const (
+	leastRow = 20 // bytes of a row
+	unpacked = 20 // bytes of text for one of a file that is not text
+)
+
+// Keeps says whether the cells of valid rows are kept, because the store may refuse them: known contacts, or those for
+// which there is no room. That is guessed from the size of the file: the errors of such a row have no cells otherwise.
+func (i Import) Keeps(p Plan) bool {
+	rows := i.Bytes / leastRow
+	if p.Copied() {
+		rows *= unpacked
+	}
+	return i.Records || i.Left != nil && *i.Left < min(rows+1, MaxRows)
 }
 
 // Text is the key of what its chunks are ranges of.
