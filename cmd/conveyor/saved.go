@@ -82,9 +82,13 @@ func (h *house) savedMatcher(
 				h.log.ErrorContext(ctx, "saved searches cannot be read, and are told nothing until they are changed", "searches",
 					done.Left)
 			}
-			if done.Aside != 0 {
-				h.log.ErrorContext(ctx, "an event of a listing cannot be compared with saved searches: it is a dead letter of the "+
-					"queue notify", "event", done.Aside, "err", done.Cause)
+			if len(done.Aside) > 0 {
+				h.log.ErrorContext(ctx, "events of listings cannot be compared with saved searches: they are dead letters of the "+
+					"queue notify", "events", done.Aside, "err", done.Cause)
+			}
+			if len(done.Behind) > 0 {
+				h.log.WarnContext(ctx, "saved searches of tenants cannot be told now: their news wait", "tenants", done.Behind,
+					"err", done.Cause)
 			}
 			if err != nil {
 				return err

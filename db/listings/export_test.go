@@ -9,3 +9,8 @@ func (s *Listings) WakeRelays(every, within time.Duration) {
 
 // FailOver has a matcher find another server than the one that it has read from.
 func (m *SavedMatcher) FailOver() { m.server = m.server.Add(-time.Hour) }
+
+// Bound has a matcher write a few candidates in a transaction and by a statement, and wait so long for locks.
+func (m *SavedMatcher) Bound(candidates, told int, wait time.Duration) {
+	m.candidates, m.told, m.wait = candidates, told, wait
+}

@@ -250,3 +250,28 @@ func TestSavedPicturesReplaced(t *testing.T) {
 	attach("e", 60*48+7)
 	require.Equal(t, 1, w.match(t, 60*48+7))
 }
+
+// A cheaper advert of a home that was told of, and no longer meets the search, keeps no fall of the rent of another one
+// from it: what is wanted of the home is offered for less.
+func TestSavedDropBesideAnAdvertThatMeetsItNoMore(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	three := func(l *listing.Listing) { l.Bedrooms = 3 }
+	w.search(t, "two", saved.Criteria{Bedrooms: []int{2}})
+	w.search(t, "any", saved.Criteria{})
+	w.edit(t, "1", 1, rented(900))
+	w.edit(t, "2", 2, rented(1100))
+	for _, id := range []string{"1", "2"} {
+		dbtest.Exec(t, w.pool, `INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at)
+			VALUES ($1, $2, '{}', 0, now())`, refOf(id).ID(), refOf("1").ID())
+	}
+	require.Equal(t, 2, w.match(t, 3), "once of the home, each")
+	w.edit(t, "2", 4, rented(1050))
+	require.Zero(t, w.match(t, 4), "it is offered for less")
+	w.edit(t, "1", 5, rented(900), three)
+	require.Zero(t, w.match(t, 5))
+	w.edit(t, "2", 6, rented(1000))
+	require.Equal(t, 1, w.match(t, 6))
+	require.Equal(t, []int64{105_000}, dbtest.Seen(t, w.pool, `SELECT m.old_rent_cents
+		FROM saved_matches m JOIN saved_searches s ON s.id = m.search WHERE m.kind = 'price_drop' AND s.name = 'two'`))
+}

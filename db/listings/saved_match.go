@@ -5,17 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mtlrent/conveyor/db"
-	"github.com/mtlrent/conveyor/domain/contract"
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
@@ -34,10 +32,24 @@ type SavedMatcher struct {
 	first  int64 // of them
 	alone  int64 // the event that failed by itself last
 	failed int   // how often it did
+
+	apart  bool                 // each tenant is told behind a savepoint
+	behind map[string]time.Time // tenants that cannot be told now, and until when they are not tried again
+
+	// Bounds. Once candidates are met, the events after that one stay in the queue: so no transaction grows without end.
+	// told is how many of them are written by one statement, which must end long before its timeout: each may be told to
+	// saved.MaxTargets. A lock of others is waited for as long as wait.
+	candidates, told int
+	wait             time.Duration
 }
 
 // Matcher returns a matcher that has read nothing yet.
-func (s *Saved) Matcher() *SavedMatcher { return &SavedMatcher{store: s, index: saved.NewIndex()} }
+func (s *Saved) Matcher() *SavedMatcher {
+	return &SavedMatcher{
+		store: s, index: saved.NewIndex(), behind: map[string]time.Time{},
+		candidates: 20_000, told: 2_000, wait: 5 * time.Second,
+	}
+}
 
 // Matched is what a comparison did.
 type Matched struct {
@@ -48,14 +60,15 @@ type Matched struct {
 	More     bool        // more events may wait
 	At       []time.Time // when each event happened
 	Left     []uuid.UUID // searches that were changed and cannot be read: they are told nothing
-	Aside    int64       // an event that is a dead letter now, for it cannot be compared; 0 = none
-	Cause    error       // of that
+	Aside    []int64     // events that are dead letters now, for they cannot be compared
+	Behind   []string    // tenants that cannot be told now: what they are to be told waits, and is tried again
+	Cause    error       // of the last of these
 }
 
 // Only one process compares at a time: what a search was told last decides what it is told next.
 const (
 	sqlSavedMatchTurn = `/* sqlSavedMatchTurn */
-SELECT pg_try_advisory_xact_lock(1935763828, 2), pg_postmaster_start_time()`
+SELECT pg_try_advisory_xact_lock(1935763828, 2), pg_postmaster_start_time(), set_config('lock_timeout', $1, true)`
 
 	sqlSavedChanged = `/* sqlSavedChanged */
 SELECT c.version, c.search, s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.state, s.since, s.created_at,
@@ -63,9 +76,16 @@ SELECT c.version, c.search, s.id, s.tenant, s.name, s.filter, s.kinds, s.schedul
 FROM (SELECT * FROM saved_changes WHERE version > $1 ORDER BY version LIMIT $2) c
 LEFT JOIN saved_searches s ON s.id = c.search AND s.deleted_at IS NULL ORDER BY c.version`
 
-	sqlSavedTake = `/* sqlSavedTake */ SELECT event FROM saved_queue ORDER BY event LIMIT $1`
+	sqlSavedTake = `/* sqlSavedTake */
+SELECT event, tenants FROM saved_queue WHERE not_before IS NULL OR not_before <= $2 ORDER BY event LIMIT $1`
 
 	sqlSavedTaken = `/* sqlSavedTaken */ DELETE FROM saved_queue WHERE event = ANY ($1)`
+
+	// What saved.Listing has of a listing l.
+	sqlSavedListing = `l.platform, coalesce(l.neighbourhood, ''), l.rent_cents, l.bedrooms, l.latitude,
+    l.longitude, l.title, l.description, l.address, l.rooms::float8, l.area_sqft,
+    coalesce(listing_available(l.details)::text, ''), tsvector_to_array(listing_traits(l.details)),
+    EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND ` + sqlSavedHasImage + `)`
 
 	// Edits are no rows of listing_events. An advert that a listing is shown in place of is archived when that is decided:
 	// $2 is for how long before it is published, at most.
@@ -76,10 +96,7 @@ SELECT e.id, e.kind, e.at, coalesce(e.old_rent_cents, 0), e.before, l.id, coales
         WHERE m.home_id = h.home_id AND o.id <> l.id AND (o.status <> 'archived' OR EXISTS (
             SELECT FROM listing_events x WHERE x.listing_id = o.id AND x.new_status = 'archived'
                 AND x.at >= CASE WHEN m.hidden THEN e.at - $2::interval ELSE e.at END))),
-    l.status <> 'archived', l.platform, coalesce(l.neighbourhood, ''), l.rent_cents, l.bedrooms, l.latitude,
-    l.longitude, l.title, l.description, l.address, l.rooms::float8, l.area_sqft,
-    coalesce(listing_available(l.details)::text, ''), tsvector_to_array(listing_traits(l.details)),
-    EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND ` + sqlSavedHasImage + `)
+    l.status <> 'archived', ` + sqlSavedListing + `
 FROM (
     SELECT id, kind, at, old_rent_cents, listing_id, NULL::jsonb AS before FROM listing_events WHERE id = ANY ($1)
     UNION ALL
@@ -87,57 +104,12 @@ FROM (
 ) e JOIN listings l ON l.id = e.listing_id LEFT JOIN home_members h ON h.listing_id = l.id
 ORDER BY e.id`
 
+	sqlSavedListings = `/* sqlSavedListings */ SELECT l.id, ` + sqlSavedListing + ` FROM listings l WHERE l.id = ANY ($1)`
+
 	// Where there are no searches, an event is compared with nothing: when it happened is all that is asked.
 	sqlSavedTimes = `/* sqlSavedTimes */
 SELECT at FROM listing_events WHERE id = ANY ($1)
 UNION ALL SELECT at FROM saved_queue WHERE event = ANY ($1) AND listing IS NOT NULL`
-
-	// What searches were told last of homes, whichever advert it was told of, and for what that one is offered now.
-	sqlSavedTold = `/* sqlSavedTold */
-SELECT DISTINCT ON (c.search, c.home) c.search, c.home, m.rent_cents, m.listing,
-    CASE WHEN l.status <> 'archived' THEN l.rent_cents END
-FROM unnest($1::uuid[], $2::uuid[]) c(search, home)
-JOIN LATERAL (SELECT listing_id FROM home_members WHERE home_id = c.home UNION SELECT c.home) h ON true
-JOIN saved_matches m ON m.search = c.search AND m.listing = h.listing_id JOIN listings l ON l.id = m.listing
-ORDER BY c.search, c.home, m.event DESC`
-
-	sqlSavedMatch = `/* sqlSavedMatch */
-INSERT INTO saved_matches (tenant, search, event, listing, kind, old_rent_cents, rent_cents, at)
-SELECT s.tenant, s.id, m.event, m.listing, m.kind, m.old_rent_cents, m.rent_cents, m.at
-FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::timestamptz[])
-    m(search, event, listing, kind, old_rent_cents, rent_cents, at)
-JOIN saved_searches s ON s.id = m.search AND s.deleted_at IS NULL
-ON CONFLICT DO NOTHING`
-
-	// A target that is being deleted is waited for, and left out: what refers to it would fail, and with it the news of
-	// all others. A delivery whose sending has begun takes nothing more; what came too late for it goes into one that
-	// is due now.
-	sqlSavedDeliver = `/* sqlSavedDeliver */
-WITH due AS (
-    SELECT t.tenant, t.id AS target, m.search, m.event, m.due_at
-    FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) m(search, event, due_at)
-    JOIN saved_targets t ON t.search = m.search AND t.kind <> 'feed' AND t.state = 'active'
-    JOIN saved_matches k ON k.search = m.search AND k.event = m.event
-    WHERE NOT EXISTS (SELECT FROM saved_items i WHERE i.target = t.id AND i.event = m.event)
-    FOR KEY SHARE OF t
-), held AS (
-    INSERT INTO saved_deliveries AS d (id, tenant, target, due_at)
-    SELECT gen_random_uuid(), tenant, target, due_at FROM (SELECT DISTINCT tenant, target, due_at FROM due) o
-    ORDER BY target, due_at
-    ON CONFLICT (target, due_at) DO UPDATE SET tries = d.tries WHERE d.state = 'waiting' AND NOT d.confirms
-    RETURNING id, target, due_at
-), late AS (
-    INSERT INTO saved_deliveries AS d (id, tenant, target, due_at)
-    SELECT gen_random_uuid(), tenant, target, clock_timestamp() FROM (
-        SELECT DISTINCT tenant, target FROM due
-        WHERE NOT EXISTS (SELECT FROM held WHERE held.target = due.target AND held.due_at = due.due_at)) o
-    RETURNING id, target
-)
-INSERT INTO saved_items (tenant, target, event, search, delivery)
-SELECT due.tenant, due.target, due.event, due.search, coalesce(held.id, late.id)
-FROM due LEFT JOIN held ON held.target = due.target AND held.due_at = due.due_at
-LEFT JOIN late ON late.target = due.target
-ON CONFLICT DO NOTHING`
 )
 
 const savedChangesAtOnce = 5000
@@ -208,107 +180,23 @@ type savedCandidate struct {
 	fitted bool
 }
 
-// savedCandidates bounds what one transaction compares: once so many searches are met, the events after that one stay
-// in the queue. savedTold is how many of them are written by one statement, which must end long before its timeout:
-// each may be told to saved.MaxTargets.
-const (
-	savedCandidates = 20_000
-	savedTold       = 2_000
-)
-
-// An event is set aside with all that its row says. listing_id is the name that ForgetLetters looks for.
-const (
-	sqlSavedAside = `/* sqlSavedAside */
-DELETE FROM saved_queue WHERE event = $1
-RETURNING jsonb_strip_nulls(
-    jsonb_build_object('event', event, 'listing_id', listing, 'at', at, 'before', before))::text`
-
-	sqlSavedBack = `/* sqlSavedBack */
-INSERT INTO saved_queue (event, listing, at, before)
-SELECT (e.doc ->> 'event')::bigint, (e.doc ->> 'listing_id')::uuid, (e.doc ->> 'at')::timestamptz, e.doc -> 'before'
-FROM (SELECT convert_from(body, 'UTF8')::jsonb AS doc FROM dead_letters WHERE id = $1) e
-ON CONFLICT DO NOTHING`
-)
-
-// setAside makes a dead letter of an event. It does nothing while another process compares.
-func (m *SavedMatcher) setAside(ctx context.Context, event int64, cause error, now time.Time) (done bool, err error) {
-	err = db.SystemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
-		done = false
-		var turn bool
-		if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn, nil); err != nil || !turn {
-			return err
-		}
-		var body string
-		err := tx.QueryRow(ctx, sqlSavedAside, event).Scan(&body)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		class, _ := fault.Of(cause)
-		b := new(pgx.Batch)
-		db.DeadLetterAdd(b, db.DeadLetter{
-			Key: fmt.Sprintf("saved-event/%d", event), Route: contract.Route{Queue: saved.Queue},
-			MessageID: strconv.FormatInt(event, 10), Body: []byte(body), Reason: cause.Error(), Class: string(class), At: now,
-		})
-		done = true
-		return tx.SendBatch(ctx, b).Close()
-	})
-	return done, fault.Wrap(err, "set event %d aside", event)
+// A savedTurn is an event of the queue. tenants are those whose searches it is compared with; nil = all.
+type savedTurn struct {
+	Event   int64
+	Tenants []string
 }
-
-// missed has half as many events compared next. One that has failed alone for saved.MaxCompares times, each time for a
-// cause that may be its own, is set aside.
-func (m *SavedMatcher) missed(ctx context.Context, n int, cause error, now time.Time) (aside int64, err error) {
-	m.most = max(n/2, 1)
-	if n > 1 || m.first == 0 || ctx.Err() != nil || !ofEvent(cause) {
-		return 0, nil
-	}
-	if m.alone != m.first {
-		m.alone, m.failed = m.first, 0
-	}
-	if m.failed++; m.failed < saved.MaxCompares {
-		return 0, nil
-	}
-	done, err := m.setAside(ctx, m.alone, cause, now)
-	if err != nil || !done {
-		return 0, err
-	}
-	m.failed = 0
-	return m.alone, nil
-}
-
-// ofEvent reports whether an error may be due to what was compared. Any other would be that of all events: the schema,
-// a connection, resources, other transactions, an operator.
-func ofEvent(err error) bool {
-	var scan pgx.ScanArgError // a value that this release cannot take
-	if errors.Is(err, errComparePanic) || errors.As(err, &scan) {
-		return true
-	}
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		return false
-	}
-	switch pg.Code[:2] {
-	case "21", "22", "23", "54", "P0": // what its values are, or are too much for
-		return true
-	}
-	return pg.Code == "57014" // its statement takes too long
-}
-
-var errComparePanic = errors.New("comparing it with saved searches panicked")
 
 // Next compares up to n events of listings with the searches, the oldest first, and writes what is told and when, in
 // one transaction: an event is compared once, or again when nothing of it was kept. It compares fewer where they meet
 // many searches, and after a failure half as many each time, so that what has piled up does not fail as a whole for
-// ever; one that fails by itself is set aside, as a dead letter. Nothing is compared while another process does it.
+// ever, and tells each tenant behind a savepoint: what fails of one keeps no other from its news. One that fails by
+// itself is set aside, as a dead letter. Nothing is compared while another process does it.
 func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Matched, err error) {
 	asked := n
 	if m.trying > 0 { // the last time, it did not return
 		tried := m.trying
 		m.trying, m.read = 0, time.Time{} // the index may be half of what it was to be: it is made anew
-		if aside, err := m.missed(ctx, tried, errComparePanic, now); err != nil || aside != 0 {
+		if aside, err := m.missed(ctx, tried, errComparePanic, now); err != nil || aside != nil {
 			return Matched{Aside: aside, Cause: errComparePanic, More: true}, err
 		}
 	}
@@ -324,8 +212,9 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 	})
 	done.Left, m.trying = left, 0
 	if err != nil {
+		m.apart = ofEvent(err) || savedPause(err) > 0
 		aside, asideErr := m.missed(ctx, n, err, now)
-		if aside != 0 {
+		if aside != nil {
 			return Matched{Left: left, Aside: aside, Cause: err, More: true}, nil
 		}
 		err = errors.Join(err, asideErr)
@@ -334,6 +223,8 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 	if m.most *= 2; m.most >= asked {
 		m.most = 0
 	}
+	maps.DeleteFunc(m.behind, func(_ string, until time.Time) bool { return now.Sub(until) > savedPauseMost })
+	m.apart = len(m.behind) > 0 || len(done.Aside) > 0 // it may go on
 	return done, nil
 }
 
@@ -343,15 +234,22 @@ func (m *SavedMatcher) compare(ctx context.Context, tx pgx.Tx, n int, now time.T
 ) {
 	var turn bool
 	var server time.Time
-	if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn, &server); err != nil || !turn {
+	wait := strconv.FormatInt(m.wait.Milliseconds(), 10)
+	if err := tx.QueryRow(ctx, sqlSavedMatchTurn, wait).Scan(&turn, &server, nil); err != nil || !turn {
 		return done, nil, err
 	}
 	if !server.Equal(m.server) { // a failover may have taken back what was read, and versions are given once more
 		m.server, m.read = server, time.Time{}
 	}
-	ids, err := db.Rows(ctx, tx, pgx.RowTo[int64], sqlSavedTake, n)
-	if err != nil || len(ids) == 0 {
+	turns, err := db.Rows(ctx, tx, pgx.RowToStructByPos[savedTurn], sqlSavedTake, n, now)
+	if err != nil || len(turns) == 0 {
 		return done, nil, err
+	}
+	ids, of := make([]int64, len(turns)), map[int64][]string{}
+	for i, t := range turns {
+		if ids[i] = t.Event; t.Tenants != nil {
+			of[t.Event] = t.Tenants
+		}
 	}
 	m.first = ids[0]
 	if left, err = m.refresh(ctx, tx, now); err != nil {
@@ -374,37 +272,46 @@ func (m *SavedMatcher) compare(ctx context.Context, tx pgx.Tx, n int, now time.T
 	for i := range events {
 		e := &events[i]
 		done.At = append(done.At, e.At)
-		if e.Visible {
+		if tenants := of[e.ID]; e.Visible {
 			done.Looked += m.index.Meet(&e.Listing, e.Before, func(s *saved.Search, fitted bool) {
-				candidates = append(candidates, savedCandidate{s, e, fitted})
+				if tenants == nil || slices.Contains(tenants, s.Tenant) {
+					candidates = append(candidates, savedCandidate{s, e, fitted})
+				}
 			})
 		}
-		if len(candidates) >= savedCandidates && i < len(events)-1 {
+		if len(candidates) >= m.candidates && i < len(events)-1 {
 			after, _ := slices.BinarySearch(ids, e.ID+1)
 			ids, done.More = ids[:after], true
 			break
 		}
 	}
 	done.Events = len(ids)
+	if m.apart {
+		if ids, err = m.tellApart(ctx, tx, ids, candidates, now, &done); err == nil {
+			_, err = tx.Exec(ctx, sqlSavedTaken, ids)
+		}
+		return done, left, err
+	}
 	if _, err := tx.Exec(ctx, sqlSavedTaken, ids); err != nil {
 		return done, left, err
 	}
-	for some := range slices.Chunk(candidates, savedTold) {
-		matches, err := tell(ctx, tx, some, now)
-		if err != nil {
-			return done, left, err
-		}
-		done.Matches += matches
+	done.Matches, err = m.tell(ctx, tx, candidates, now)
+	return done, left, err
+}
+
+// savedListing is where sqlSavedListing is scanned to.
+func savedListing(l *saved.Listing) []any {
+	return []any{
+		&l.Platform, &l.Neighbourhood, &l.RentCents, &l.Bedrooms, &l.Latitude, &l.Longitude, &l.Title, &l.Description,
+		&l.Address, &l.Rooms, &l.AreaSqFt, &l.Available, &l.Traits, &l.HasImages,
 	}
-	return done, left, nil
 }
 
 func scanSavedEvent(row pgx.CollectableRow) (e saved.Event, err error) {
 	l := &e.Listing
-	err = row.Scan(&e.ID, &e.Kind, &e.At, &e.OldRentCents, &e.Before, &e.ListingID, &e.Home, &e.Published, &e.Standing,
-		&e.Visible,
-		&l.Platform, &l.Neighbourhood, &l.RentCents, &l.Bedrooms, &l.Latitude, &l.Longitude, &l.Title, &l.Description,
-		&l.Address, &l.Rooms, &l.AreaSqFt, &l.Available, &l.Traits, &l.HasImages)
+	err = row.Scan(append([]any{
+		&e.ID, &e.Kind, &e.At, &e.OldRentCents, &e.Before, &e.ListingID, &e.Home, &e.Published, &e.Standing, &e.Visible,
+	}, savedListing(l)...)...)
 	switch {
 	case e.Before != nil: // a platform stays, and pictures are told of apart
 		e.Before.Platform, e.Before.HasImages = l.Platform, l.HasImages
@@ -416,68 +323,4 @@ func scanSavedEvent(row pgx.CollectableRow) (e saved.Event, err error) {
 		e.Before.RentCents = e.OldRentCents
 	}
 	return e, err
-}
-
-// tell writes those of the candidates that are news, and the deliveries that tell them. They come in the order of their
-// events, those of one transaction after what it has told before.
-func tell(ctx context.Context, tx pgx.Tx, candidates []savedCandidate, now time.Time) (matches int, err error) {
-	type pair struct{ search, home uuid.UUID }
-	told := map[pair]saved.Told{}
-	var searches, homes []uuid.UUID
-	for _, c := range candidates {
-		if p := (pair{c.search.ID, c.event.Home}); told[p] == (saved.Told{}) {
-			searches, homes = append(searches, p.search), append(homes, p.home)
-		}
-	}
-	if len(searches) == 0 {
-		return 0, nil
-	}
-	rows, _ := tx.Query(ctx, sqlSavedTold, searches, homes) // ForEachRow reports its error
-	var p pair
-	last := saved.Told{Ever: true}
-	row := []any{&p.search, &p.home, &last.RentCents, &last.Listing, &last.Offered}
-	if _, err := pgx.ForEachRow(rows, row, func() error {
-		told[p] = last
-		return nil
-	}); err != nil {
-		return 0, err
-	}
-	var (
-		of, listings []uuid.UUID
-		events       []int64
-		kinds        []string
-		old          []*int64
-		rents        []int64
-		at, due      []time.Time
-	)
-	for _, c := range candidates {
-		p := pair{c.search.ID, c.event.Home}
-		kind, ok := c.search.News(c.event, c.fitted, told[p])
-		if !ok {
-			continue
-		}
-		var before *int64
-		if kind == saved.PriceDrop {
-			switch {
-			case c.event.Kind == saved.Price:
-				before = &c.event.OldRentCents
-			case told[p].Ever:
-				before = new(told[p].RentCents)
-			}
-		}
-		rent := c.event.Listing.RentCents
-		told[p] = saved.Told{Ever: true, RentCents: rent, Listing: c.event.ListingID, Offered: &rent}
-		of, listings = append(of, c.search.ID), append(listings, c.event.ListingID)
-		events, kinds, old = append(events, c.event.ID), append(kinds, string(kind)), append(old, before)
-		rents, at = append(rents, rent), append(at, c.event.At)
-		due = append(due, c.search.Schedule.Due(now))
-	}
-	if len(of) == 0 {
-		return 0, nil
-	}
-	if _, err := tx.Exec(ctx, sqlSavedMatch, of, events, listings, kinds, old, rents, at); err != nil {
-		return 0, err
-	}
-	_, err = tx.Exec(ctx, sqlSavedDeliver, of, events, due)
-	return len(of), err
 }

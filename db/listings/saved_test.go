@@ -290,6 +290,29 @@ func TestSavedDigest(t *testing.T) {
 	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
 }
 
+// What nothing was compared with until its digest was over is told soon, together, and not with the next one.
+func TestSavedDigestThatWasMissed(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "daily", saved.Criteria{}, func(s *saved.Search) {
+		s.Schedule = saved.Schedule{Pace: saved.Daily, At: dbtest.After(60).UTC().Format("15:04"), TimeZone: "UTC"}
+	})
+	w.advert(t, "1", 1000, 1)
+	w.advert(t, "2", 2000, 59)
+	w.advert(t, "3", 3000, 61)
+	for range 3 {
+		done, err := w.matcher.Next(t.Context(), 1, dbtest.After(62))
+		require.NoError(t, err)
+		require.Equal(t, 1, done.Matches)
+	}
+	require.Empty(t, w.notices(t, 62))
+	told := w.notices(t, 67)
+	require.Len(t, told, 1)
+	require.Len(t, told[0], 2)
+	require.Empty(t, w.notices(t, 60+24*60-1))
+	require.Len(t, w.notices(t, 60+24*60), 1)
+}
+
 // A delivery that fails is a dead letter, and a replay of it makes it once more.
 func TestSavedNoticeFails(t *testing.T) {
 	t.Parallel()

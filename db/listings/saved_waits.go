@@ -11,7 +11,7 @@ import (
 )
 
 const sqlSavedWaits = `/* sqlSavedWaits */
-SELECT EXISTS (SELECT FROM saved_queue)
+SELECT EXISTS (SELECT FROM saved_queue WHERE not_before IS NULL OR not_before <= $1)
     OR EXISTS (SELECT FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1)
     OR EXISTS (SELECT FROM saved_deliveries WHERE state = 'started' AND started_at <= $2)`
 

@@ -289,6 +289,12 @@ func (x *Index) Meet(l, before *Listing, f func(s *Search, fitted bool)) (looked
 	return looked
 }
 
+// Fits reports whether a listing meets a search of the index.
+func (x *Index) Fits(id uuid.UUID, l *Listing) bool {
+	e := x.searches[id]
+	return e != nil && e.fits(l) && (e.text == nil || wordsOf(l).meet(e.text))
+}
+
 // Fitter returns what says whether a listing meets a filter, whatever it was before. A filter that Check refuses is
 // fault.Invalid.
 func (f Criteria) Fitter() (func(*Listing) bool, error) {

@@ -35,11 +35,11 @@ type Told struct {
 	Ever      bool
 	RentCents int64
 	Listing   uuid.UUID // the advert that it was told of
-	Offered   *int64    // rent of that one now, CAD cents; nil = it is not offered
+	Offered   *int64    // rent of that one now, CAD cents; nil = it is not offered, or meets the search no more
 }
 
-// still says that a home is offered by another advert, which the search was told of, for no more than by this one.
-func (t *Told) still(e *Event) bool {
+// Still says that a home is offered by another advert, which the search was told of, for no more than by this one.
+func (t *Told) Still(e *Event) bool {
 	return t.Ever && t.Listing != e.ListingID && t.Offered != nil && *t.Offered <= e.Listing.RentCents
 }
 
@@ -66,7 +66,7 @@ func (s *Search) News(e *Event, fitted bool, told Told) (Kind, bool) {
 		if rent < e.OldRentCents {
 			kinds = append(kinds, PriceDrop)
 		}
-	case e.Kind == Price && rent < e.OldRentCents && (!told.Ever || rent != told.RentCents) && !told.still(e):
+	case e.Kind == Price && rent < e.OldRentCents && (!told.Ever || rent != told.RentCents) && !told.Still(e):
 		kinds = append(kinds, PriceDrop)
 	case e.Kind == Price:
 	case !told.Ever && (e.Kind == Created || e.Standing || !e.Published.Before(s.Since)):

@@ -89,7 +89,8 @@ const (
 	RetryMost  = time.Hour
 )
 
-// MaxCompares is how often an event that fails alone is compared with the searches before it is a dead letter.
+// MaxCompares is how often an event that fails alone is compared with the searches before it is a dead letter. What
+// fails of one tenant alone is one at once.
 const MaxCompares = 5
 
 // MaxChallenges is how often a webhook is asked to confirm before that has failed: over some ten minutes, or longer

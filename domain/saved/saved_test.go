@@ -175,6 +175,29 @@ func TestIndexFindsAll(t *testing.T) {
 	require.Zero(t, x.Len())
 }
 
+// What is compared after its digest was due is told soon, with all that is late, but in no quiet hours.
+func TestDueOfLateNews(t *testing.T) {
+	t.Parallel()
+	daily, quiet := saved.Schedule{Pace: saved.Daily}, saved.Schedule{Pace: saved.Daily, QuietAt: "08:02", QuietTo: "09:00"}
+	eight := noon.Add(time.Hour)
+	for name, tt := range map[string]struct {
+		schedule saved.Schedule
+		now      time.Duration // after eight
+		want     time.Duration
+	}{
+		"in time":     {daily, -time.Minute, 0},
+		"late":        {daily, time.Second, 5 * time.Minute},
+		"as late":     {daily, 5*time.Minute - 1, 5 * time.Minute},
+		"later":       {daily, 2 * time.Hour, 2*time.Hour + 5*time.Minute},
+		"by the hour": {saved.Schedule{Pace: saved.Hourly}, time.Minute, 5 * time.Minute},
+		"at once":     {saved.Schedule{}, time.Minute, time.Minute},
+		"quiet":       {quiet, time.Minute, time.Hour},
+	} {
+		require.Equal(t, eight.Add(tt.want), tt.schedule.DueOf(eight.Add(-time.Minute), eight.Add(tt.now)), name)
+	}
+	require.Equal(t, eight.Add(24*time.Hour), daily.DueOf(eight, eight.Add(time.Minute)), "of the next day")
+}
+
 func TestDue(t *testing.T) {
 	t.Parallel()
 	at := func(s string) time.Time {

@@ -88,6 +88,24 @@ func (s Schedule) Due(now time.Time) time.Time {
 	return s.Loud(due).UTC()
 }
 
+// lateWithin is within what time news are told together whose digest is over.
+const lateWithin = 5 * time.Minute
+
+// DueOf is when news of an event at a time are told that is compared now. The time of its digest may be past, where
+// nothing was compared for a while: it is told soon then, with others that are late, and not with the next one.
+func (s Schedule) DueOf(at, now time.Time) time.Time {
+	switch s.Pace {
+	case Hourly, Daily:
+	default:
+		return s.Due(now)
+	}
+	due := s.Due(at)
+	if due.After(now) {
+		return due
+	}
+	return s.Loud(now.Truncate(lateWithin).Add(lateWithin)).UTC()
+}
+
 // Loud is now, or the end of the quiet hours that now is in. A schedule that Check refuses has none.
 func (s Schedule) Loud(now time.Time) time.Time {
 	zone, err := s.zone()
