@@ -83,6 +83,7 @@ func changes(t *testing.T, d *apitest.Door) map[string][3]string {
 	message, sent := "/messages/"+letter.ID.String(), " message/"+letter.ID.String()
 	kept, dropped := d.SaveSearch(t, "kept"), d.SaveSearch(t, "dropped")
 	targeted := d.SaveSearch(t, "targeted")
+	feed := apitest.Read[apilistings.SavedSearch](t, d.Get(t, "/searches/"+kept+"?tenant=acme"), 200).Targets[0].ID.String()
 	target, _ := d.Subscriber(t, targeted, saved.Email, "j…@example.org")
 	hook := d.Hook(t, targeted)
 	_, confirmed := d.Subscriber(t, targeted, saved.Email, "j…@example.org")
@@ -141,6 +142,9 @@ func changes(t *testing.T, d *apitest.Door) map[string][3]string {
 		"delete-search-target":   {"/searches/" + targeted + "/targets/" + target + acme, "", "search.target_deleted search/" + targeted},
 		"challenge-search-target": {
 			"/searches/" + targeted + "/targets/" + hook + "/challenge" + acme, "", "search.target_challenged search/" + targeted,
+		},
+		"rotate-search-target": {
+			"/searches/" + kept + "/targets/" + feed + "/rotate" + acme, "", "search.target_rotated search/" + kept,
 		},
 		"confirm-subscription": {"/subscriptions/" + confirmed + "/confirm", "", "search.target_confirmed search/" + targeted},
 		"unsubscribe":          {"/subscriptions/" + stopped + "/unsubscribe", "", "search.target_stopped search/" + targeted},

@@ -52,7 +52,7 @@ var tenantOperations = []string{
 	"count-campaign-audience", "list-campaign-errors", "send-message", "list-messages", "get-message", "show-message-recipient", "retry-message",
 	"list-search-deliveries", "list-search-matches",
 	"save-search", "list-searches", "get-search", "change-search", "delete-search", "try-search",
-	"add-search-target", "challenge-search-target", "delete-search-target",
+	"add-search-target", "challenge-search-target", "delete-search-target", "rotate-search-target",
 	"find",
 }
 

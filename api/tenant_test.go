@@ -104,6 +104,7 @@ var walk = map[string]walked{
 
 	"add-search-target":       {path: "/searches/{search}/targets", body: `{"kind":"feed"}`, mine: 201},
 	"challenge-search-target": {path: "/searches/{search}/targets/{target}/challenge", mine: 409},
+	"rotate-search-target":    {path: "/searches/{search}/targets/{target}/rotate"},
 	"delete-search-target":    {path: "/searches/{search}/targets/{target}", mine: 204},
 }
 

@@ -33,7 +33,7 @@ type SearchesCmd struct {
 	Pause      searchesChangeCmd     `cmd:"" help:"Pause a search. What it would have found meanwhile is not sent later."`
 	Resume     searchesChangeCmd     `cmd:"" help:"Resume a paused search."`
 	Delete     searchesDeleteCmd     `cmd:"" help:"Delete a search with its feeds; what waits is not told."`
-	Targets    searchesTargetsCmd    `cmd:"" help:"Add and delete the targets of a search."`
+	Targets    searchesTargetsCmd    `cmd:"" help:"Add, rotate and delete the targets of a search."`
 	Challenge  searchesChallengeCmd  `cmd:"" help:"Ask a webhook again to confirm that it wants news: one that is unconfirmed or stopped."`
 	Try        searchesTryCmd        `cmd:"" help:"Show what a filter would have found, without saving it."`
 	Matches    searchesMatchesCmd    `cmd:"" help:"List what a search has found, the newest first."`

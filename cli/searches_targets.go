@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -56,6 +59,7 @@ func (f targetFlags) targets() (out []apilistings.TargetStart, err error) {
 
 type searchesTargetsCmd struct {
 	Add    searchesTargetsAddCmd    `cmd:"" help:"Add targets to a search: they are notified of what is found from then on."`
+	Rotate searchesTargetsRotateCmd `cmd:"" help:"Replace the secret of a webhook, or the addresses of a feed."`
 	Delete searchesTargetsDeleteCmd `cmd:"" help:"Delete a target of a search; pending notifications are dropped."`
 }
 
@@ -92,6 +96,43 @@ func (c *searchesTargetsAddCmd) Run(ctx context.Context, group *SearchesCmd, r C
 		}
 	}
 	return nil
+}
+
+type searchesTargetsRotateCmd struct {
+	savedArg
+	Target  uuid.UUID     `arg:"" help:"ID of the target, which show has."`
+	Overlap time.Duration `help:"For how long a webhook is signed with the secret before, too: whole hours, at most 168h; 0 ends that one at once." default:"24h" placeholder:"DURATION"`
+}
+
+// Help says what to do with what is printed.
+func (searchesTargetsRotateCmd) Help() string {
+	return `The new secret of a webhook, or the new addresses of a feed, are printed once. Meanwhile requests have two
+signatures, with a comma between them: give the receiver the new secret before the overlap ends. The addresses of a
+feed before are 404 at once.`
+}
+
+// Run rotates a target, and prints it.
+func (c *searchesTargetsRotateCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	if c.Overlap%time.Hour != 0 {
+		return Usage("--overlap is in whole hours, such as 24h")
+	}
+	s, err := c.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	path := group.path("/searches/"+s.ID.String()+"/targets/"+c.Target.String()+"/rotate", url.Values{
+		"overlap_hours": {strconv.Itoa(int(c.Overlap / time.Hour))},
+	})
+	var to apilistings.SearchTarget
+	if err := r.call(ctx, http.MethodPost, path, nil, &to); err != nil {
+		return err
+	}
+	t := newTable(os.Stdout)
+	showTarget(t, to)
+	if to.BeforeUntil != nil {
+		fmt.Fprintf(t, "  secret before	good until %s\n", to.BeforeUntil.Format(time.RFC3339))
+	}
+	return t.Flush()
 }
 
 type searchesTargetsDeleteCmd struct {

@@ -43,7 +43,7 @@ func searchesAPI(t *testing.T) (address string, asked *[]string) {
 		case r.Method == http.MethodDelete:
 			w.WriteHeader(http.StatusNoContent)
 			return
-		case strings.HasSuffix(r.URL.Path, "/challenge"):
+		case strings.HasSuffix(r.URL.Path, "/challenge"), strings.HasSuffix(r.URL.Path, "/rotate"):
 			out = search.Targets[0]
 		case strings.HasSuffix(r.URL.Path, "/try"):
 			out = apilistings.SearchTried{Homes: 12, All: true, Items: []apilistings.FoundHome{{Title: "4½ lumineux", RentCents: 145_000}}}
@@ -69,7 +69,7 @@ func TestSearches(t *testing.T) {
 	url, asked := searchesAPI(t)
 	for _, line := range [][]string{
 		{"list"}, {"show", savedOne}, {"pause", "near work"}, {"resume", savedOne}, {"delete", savedOne},
-		{"challenge", savedOne},
+		{"challenge", savedOne}, {"targets", "rotate", savedOne, hookOne, "--overlap", "48h"},
 		{"try", "--max-price", "1500", "--has-images", "--days", "14"}, {"matches", savedOne}, {"deliveries", savedOne, "--state", "failed"},
 		{
 			"add", "near work", "--near", "45.5,-73.6,1500", "--bedrooms", "1,2", "--filter", `{"text":"balcon"}`, "--webhook",
@@ -87,6 +87,7 @@ func TestSearches(t *testing.T) {
 		"GET " + one + "?tenant=acme", "PATCH " + one + `?tenant=acme {"state":"active"}`,
 		"GET " + one + "?tenant=acme", "DELETE " + one + "?tenant=acme",
 		"GET " + one + "?tenant=acme", "POST " + one + "/targets/" + hookOne + "/challenge?tenant=acme",
+		"GET " + one + "?tenant=acme", "POST " + one + "/targets/" + hookOne + "/rotate?overlap_hours=48&tenant=acme",
 		`POST /searches/try?tenant=acme {"filter":{"max_price":1500,"has_images":true},"days":14,"limit":20}`,
 		"GET " + one + "?tenant=acme", "GET " + one + "/matches?limit=50&tenant=acme",
 		"GET " + one + "?tenant=acme", "GET " + one + "/deliveries?limit=50&state=failed&tenant=acme",

@@ -67,6 +67,10 @@ func (h Searches) Register(d *api.Door) {
 		"A webhook is sent a challenge when it is added. Where it could not send that back, or was stopped later, it is "+
 			"sent one again; until it has answered it is unconfirmed. While it is being asked, this changes nothing.",
 		http.StatusAccepted), h.challenge)
+	api.ServeTenant(d, op(access.Operate, "rotate-search-target", http.MethodPost,
+		"/searches/{search}/targets/{target}/rotate", "Replace the secret of a webhook, or the addresses of a feed",
+		"They are in this answer only. A webhook is signed with both secrets for a while, each signature behind v1= and a "+
+			"comma between them; the addresses of a feed before are 404 at once.", http.StatusOK), h.rotateTarget)
 	api.ServeTenant(d, op(access.Operate, "delete-search-target", http.MethodDelete, "/searches/{search}/targets/{target}",
 		"Delete a target of a saved search; what waits is not told", "", http.StatusNoContent), h.removeTarget)
 	h.feeds(d)

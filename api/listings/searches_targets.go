@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -30,7 +31,9 @@ type SearchTarget struct {
 	State  string    `json:"state" enum:"active,unconfirmed,stopped" doc:"unconfirmed: the owner of the e-mail address or Telegram chat, or the host of the webhook, has not confirmed it, and it is told nothing; stopped: its owner wants no more, or it is gone: only a webhook can be asked again"`
 	Reason string    `json:"reason,omitempty" doc:"why it is stopped, or why a webhook is not confirmed"`
 
-	Secret  string `json:"secret,omitempty" doc:"of a webhook, once: what it is signed with"`
+	Secret      string     `json:"secret,omitempty" doc:"of a webhook, once: what it is signed with"`
+	BeforeUntil *time.Time `json:"before_until,omitempty" doc:"of a webhook, beside a secret that is new: until when it is signed with the one before, too"`
+
 	AtomURL string `json:"atom_url,omitempty" doc:"of a feed, once: an address that nobody can guess"`
 	JSONURL string `json:"json_url,omitempty" doc:"of a feed, once: the same in the format JSON Feed"`
 }
@@ -63,7 +66,7 @@ func (h Searches) target(ctx context.Context, t TargetStart) (
 	switch made.Kind {
 	case saved.Feed:
 		shown = showTarget(made.SavedTarget)
-		shown.AtomURL, shown.JSONURL = h.door.URL+"/feeds/"+token+".atom", h.door.URL+"/feeds/"+token+".json"
+		h.showFeed(&shown, token)
 		return made, shown, nil
 	case saved.Email:
 		address.Token = token // it is in messages only: who confirms has read one
@@ -208,4 +211,56 @@ func (h Searches) removeTarget(ctx context.Context, tenant string, in *targetInp
 func (h Searches) challenge(ctx context.Context, tenant string, in *targetInput) (*api.Body[SearchTarget], error) {
 	t, err := h.Store.Challenge(ctx, tenant, in.Search, in.Target, api.CallerOf(ctx).Name, h.door.Now())
 	return api.BodyOf(showTarget(t)), err
+}
+
+// showFeed adds the addresses of the feed with a token.
+func (h Searches) showFeed(t *SearchTarget, token string) {
+	t.AtomURL, t.JSONURL = h.door.URL+"/feeds/"+token+".atom", h.door.URL+"/feeds/"+token+".json"
+}
+
+type rotateTargetInput struct {
+	api.OfTenant
+	Search  uuid.UUID `path:"search"`
+	Target  uuid.UUID `path:"target"`
+	Overlap int       `query:"overlap_hours" default:"24" minimum:"0" maximum:"168" doc:"of a webhook: for how many hours it is signed with the secret before, too; 0 = that one is good no more"`
+}
+
+// rotateTarget replaces the secret of a webhook, or the addresses of a feed.
+func (h Searches) rotateTarget(ctx context.Context, tenant string, in *rotateTargetInput) (
+	*api.Body[SearchTarget], error,
+) {
+	now, token := h.door.Now(), newToken()
+	var address saved.Address
+	t, err := h.Store.Rotate(ctx, tenant, in.Search, in.Target, api.CallerOf(ctx).Name, now, func(
+		t dblistings.SavedTarget, had db.Sealed,
+	) (made db.Sealed, sum []byte, err error) {
+		switch t.Kind {
+		case saved.Feed:
+			return had, sumOf(token), nil
+		case saved.Webhook:
+		case saved.Email, saved.Telegram:
+			return made, nil, fault.Newf(fault.Conflict, "the target %s is neither a webhook nor a feed: it has nothing to rotate",
+				t.ID)
+		}
+		plain, err := h.Secrets.Open(saved.TargetPurpose(t.ID), had.Key, had.Box)
+		if err == nil {
+			err = json.Unmarshal(plain, &address)
+		}
+		if err != nil {
+			return made, nil, fault.Newf(fault.Conflict, "the secret cannot be rotated: %w", err)
+		}
+		address.Rotate(token, now, now.Add(time.Duration(in.Overlap)*time.Hour))
+		made, err = h.seal(t.ID, address)
+		return made, nil, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	shown := showTarget(t)
+	if t.Kind == saved.Feed {
+		h.showFeed(&shown, token)
+	} else {
+		shown.Secret, shown.BeforeUntil = address.Secret, address.BeforeUntil
+	}
+	return api.BodyOf(shown), nil
 }

@@ -3,6 +3,7 @@ package listings_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -234,6 +235,57 @@ func TestSearchTargetChallenge(t *testing.T) {
 	apitest.Refused(t, ask(uuid.NewString()), 404)
 	mailed, _ := d.Subscriber(t, strings.TrimPrefix(one, "/searches/"), saved.Email, "j…@example.org")
 	require.Contains(t, apitest.Refused(t, ask(mailed), 409).Detail, "is no webhook")
+}
+
+// The secret of a webhook is replaced, the one before is good for a while, and the addresses of a feed change at once.
+func TestSearchTargetRotate(t *testing.T) {
+	t.Parallel()
+	d, _ := apitest.Outreach(t)
+	s := apitest.Read[apilistings.SavedSearch](t, d.Ask(t, http.MethodPost, "/searches?tenant=acme", `{"name":"a","filter":{},
+		"targets":[{"kind":"webhook","url":"https://hooks.example/x"},{"kind":"feed"}]}`), 201)
+	slices.SortFunc(s.Targets, func(a, b apilistings.SearchTarget) int { return strings.Compare(a.Kind, b.Kind) })
+	feed, hook := s.Targets[0], s.Targets[1]
+	rotate := func(target, query string) apitest.Reply {
+		return d.Ask(t, http.MethodPost, "/searches/"+s.ID.String()+"/targets/"+target+"/rotate?tenant=acme"+query, "")
+	}
+	due, err := d.Searches.Store.Begin(t.Context(), 10, apitest.Now, apitest.Now)
+	require.NoError(t, err)
+	require.Len(t, due, 1, "its challenge")
+	stored := func() (a saved.Address) {
+		t.Helper()
+		n, err := d.Searches.Store.Notice(t.Context(), "acme", due[0].ID)
+		require.NoError(t, err)
+		plain, err := d.Searches.Secrets.Open(saved.TargetPurpose(n.Target), n.Sealed.Key, n.Sealed.Box)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(plain, &a))
+		return a
+	}
+	before := stored()
+	require.Equal(t, hook.Secret, before.Secret)
+	made := apitest.Read[apilistings.SearchTarget](t, rotate(hook.ID.String(), ""), 200)
+	require.NotEqual(t, hook.Secret, made.Secret)
+	require.WithinDuration(t, apitest.Now.Add(24*time.Hour), *made.BeforeUntil, 0)
+	after := stored()
+	require.Equal(t, before.URL, after.URL)
+	require.Equal(t, []string{made.Secret, hook.Secret}, after.Secrets(apitest.Now))
+	require.Equal(t, []string{made.Secret}, after.Secrets(apitest.Now.Add(24*time.Hour)))
+	last := apitest.Read[apilistings.SearchTarget](t, rotate(hook.ID.String(), "&overlap_hours=0"), 200)
+	require.Nil(t, last.BeforeUntil)
+	after = stored()
+	require.Equal(t, []string{last.Secret}, after.Secrets(apitest.Now))
+	apitest.Refused(t, rotate(hook.ID.String(), "&overlap_hours=169"), 422)
+
+	moved := apitest.Read[apilistings.SearchTarget](t, rotate(feed.ID.String(), ""), 200)
+	require.Empty(t, moved.Secret)
+	of := func(address string) string { return address[strings.Index(address, "/feeds/"):] }
+	require.Equal(t, 404, d.Get(t, of(feed.JSONURL)).Status)
+	require.Equal(t, 200, d.Get(t, of(moved.JSONURL)).Status)
+	require.Equal(t, 200, d.Get(t, of(moved.AtomURL)).Status)
+
+	mailed, _ := d.Subscriber(t, s.ID.String(), saved.Email, "j…@example.org")
+	require.Contains(t, apitest.Refused(t, rotate(mailed, ""), 409).Detail, "nothing to rotate")
+	require.Contains(t, apitest.Refused(t, rotate(d.Hook(t, s.ID.String()), ""), 409).Detail, "cannot be rotated")
+	apitest.Refused(t, rotate(uuid.NewString(), ""), 404)
 }
 
 func targetsOf(s apilistings.SavedSearch) (out []string) {

@@ -106,6 +106,44 @@ func (s *Saved) Challenge(ctx context.Context, tenant string, search, target uui
 	return t, savedFault(err, "challenge a target of", search)
 }
 
+const (
+	sqlSavedTargetSealed = `/* sqlSavedTargetSealed */ SELECT box_key, box FROM saved_targets WHERE tenant = $1 AND id = $2`
+
+	sqlSavedTargetRotate = `/* sqlSavedTargetRotate */
+UPDATE saved_targets SET box_key = $3, box = $4, token = coalesce($5, token), updated_at = $6
+WHERE tenant = $1 AND id = $2`
+)
+
+// Rotate replaces what a target is signed or read by, with an audit record: rotate has the target and its address as it
+// is sealed, and returns the new one, and of a feed the SHA-256 sum of its new token; nil = the token stays. An error
+// of rotate changes nothing. A target that is not there is fault.Gone.
+func (s *Saved) Rotate(ctx context.Context, tenant string, search, target uuid.UUID, actor string, now time.Time,
+	rotate func(t SavedTarget, had db.Sealed) (made db.Sealed, token []byte, err error)) (t SavedTarget, err error) {
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		var err error
+		t, err = db.Row(ctx, tx, pgx.RowToStructByPos[SavedTarget], sqlSavedTargetHold, tenant, search, target)
+		if err != nil {
+			return err
+		}
+		had, err := db.Row(ctx, tx, pgx.RowToStructByPos[db.Sealed], sqlSavedTargetSealed, tenant, target)
+		if err != nil {
+			return err
+		}
+		made, token, err := rotate(t, had)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSavedTargetRotate, tenant, target, made.Key, made.Box, token, now); err != nil {
+			return err
+		}
+		return db.AuditTx(ctx, tx, savedDeed(tenant, "search.target_rotated", search, actor, now))
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return t, fault.Newf(fault.Gone, "the saved search %s has no target %s", search, target)
+	}
+	return t, savedFault(err, "rotate a target of", search)
+}
+
 const sqlSavedTargetCount = `/* sqlSavedTargetCount */
 SELECT count(*) FROM saved_targets WHERE tenant = $1 AND search = $2`
 

@@ -175,9 +175,30 @@ func (s Search) Check() error {
 type Address struct {
 	URL    string `json:"url,omitempty"`    // of a webhook
 	Secret string `json:"secret,omitempty"` // that a webhook is signed with
-	Email  string `json:"email,omitempty"`
-	Token  string `json:"token,omitempty"` // of the links by which an owner confirms and stops it
-	Chat   string `json:"chat,omitempty"`  // Telegram's ID of a chat, or @name of a channel
+	// The secret before that one, which it is signed with, too, until a time.
+	Before      string     `json:"before,omitempty"`
+	BeforeUntil *time.Time `json:"before_until,omitempty"`
+	Email       string     `json:"email,omitempty"`
+	Token       string     `json:"token,omitempty"` // of the links by which an owner confirms and stops it
+	Chat        string     `json:"chat,omitempty"`  // Telegram's ID of a chat, or @name of a channel
+}
+
+// Rotate gives a webhook a new secret. The one before is good until then, where that is after now; of three secrets the
+// oldest is good no more.
+func (a *Address) Rotate(secret string, now, until time.Time) {
+	a.Before, a.BeforeUntil = "", nil
+	if until.After(now) {
+		a.Before, a.BeforeUntil = a.Secret, &until
+	}
+	a.Secret = secret
+}
+
+// Secrets are those that a webhook is signed with at a time, the newest first.
+func (a *Address) Secrets(now time.Time) []string {
+	if a.BeforeUntil == nil || !now.Before(*a.BeforeUntil) {
+		return []string{a.Secret}
+	}
+	return []string{a.Secret, a.Before}
 }
 
 // TargetPurpose is what the address of a target is sealed for.

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -29,7 +30,7 @@ import (
 const (
 	IDHeader        = "Conveyor-Delivery"  // the same for every try of a delivery
 	TimeHeader      = "Conveyor-Timestamp" // when the try began, Unix seconds
-	SignatureHeader = "Conveyor-Signature" // v1= and Sign of the two and the body
+	SignatureHeader = "Conveyor-Signature" // of each secret v1= and Sign of the two and the body, with commas between
 )
 
 // Sign is the signature of a webhook: HMAC-SHA256 by the target's secret, over ID, timestamp and body with dots between
@@ -170,12 +171,17 @@ func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 	if !saved.HookAllowed(r.URL, w.o.Plain) {
 		return fault.Newf(fault.Invalid, "the address of the webhook is not https")
 	}
-	stamp := strconv.FormatInt(w.o.Now().Unix(), 10)
+	now := w.o.Now()
+	stamp := strconv.FormatInt(now.Unix(), 10)
+	var signatures []string // two while a secret is rotated
+	for _, secret := range n.Address.Secrets(now) {
+		signatures = append(signatures, "v1="+Sign(secret, n.ID.String(), stamp, body))
+	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "Conveyor/1.0 (+https://github.com/mtlrent/conveyor)")
 	r.Header.Set(IDHeader, n.ID.String())
 	r.Header.Set(TimeHeader, stamp)
-	r.Header.Set(SignatureHeader, "v1="+Sign(n.Address.Secret, n.ID.String(), stamp, body))
+	r.Header.Set(SignatureHeader, strings.Join(signatures, ","))
 	var trip way
 	answer, err := w.transport.RoundTrip(r.WithContext(trip.traced(ctx)))
 	if err != nil {

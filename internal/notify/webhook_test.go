@@ -59,6 +59,18 @@ func TestWebhook(t *testing.T) {
 	require.NoError(t, w.Send(t.Context(), n))
 	require.Equal(t, n.ID.String(), seen.Get(notify.IDHeader))
 	require.Equal(t, "v1="+notify.Sign("secret", n.ID.String(), "1795435200", []byte(body)), seen.Get(notify.SignatureHeader))
+	n.Address.Rotate("newer", noon, noon.Add(time.Second))
+	require.NoError(t, w.Send(t.Context(), n))
+	signed := func(secret string) string {
+		return "v1=" + notify.Sign(secret, n.ID.String(), "1795435200", []byte(body))
+	}
+	require.Equal(t, signed("newer")+","+signed("secret"), seen.Get(notify.SignatureHeader), "by both, for a while")
+	n.Address.BeforeUntil = &noon
+	require.NoError(t, w.Send(t.Context(), n))
+	require.Equal(t, signed("newer"), seen.Get(notify.SignatureHeader))
+	n.Address.Rotate("newest", noon, noon)
+	require.NoError(t, w.Send(t.Context(), n))
+	require.Equal(t, signed("newest"), seen.Get(notify.SignatureHeader), "there is no while")
 	require.Contains(t, body, `"kind":"new"`)
 	require.Contains(t, body, `"rent_cents":125000`)
 	require.Contains(t, body, `"more":7`)
