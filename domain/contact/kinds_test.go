@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
@@ -133,5 +135,23 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%s\ngot\n%s\n%v\nwant\n%s", tt.text, got, err, tt.want)
 			}
 		})
+	}
+}
+
+// Words that Germanic languages make of two, names with two surnames, years below "SMS", and the telephone of a parent.
+func TestHeadersOfTwoParts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Naam,Hoofdtelefoon\nBob,514-555-0123\n":                                     "Naam=name · Hoofdtelefoon=phone",
+		"Naam,Privételefoonnummer,Hoofdmail\nBob,514-555-0123,b@example.org\n":       "Naam=name · Privételefoonnummer=phone · Hoofdmail=email",
+		"Name,Haupttelefon,Arbeitshandy\nBob,514-555-0111,514-555-0123\n":            "Name=name · Haupttelefon=phone · Arbeitshandy=phone",
+		"Namn,Hemtelefon\nBob,514-555-0123\n":                                        "Namn=name · Hemtelefon=phone",
+		"Name,Haupttelefonanlage,Telefon\nBob,ja,514-555-0123\n":                     "Name=name · Haupttelefonanlage=fields.haupttelefonanlage · Telefon=phone",
+		"Nombre,Apellido 1,Apellido 2,Teléfono\nAna,Ruiz,Gil,5145550123\n":           "Nombre=given_name · Apellido 1=family_name · Apellido 2=fields.apellido_2 · Teléfono=phone",
+		"Name,Phone,SMS\nAna,5145550123,2019\nEva,5145550124,2020\n":                 "Name=name · Phone=phone · SMS=fields.sms",
+		"Name,Email,SMS\nAna,a@example.org,2019\nEva,b@example.org,2020\n":           "Name=name · Email=email · SMS=fields.sms",
+		"Student,Grade,Parent cell\nAna Ruiz,3,5145550123\nEva Lopez,2,5145550124\n": "Student=name · Grade=fields.grade · Parent cell=phone",
+	} {
+		require.Equal(t, want, mapped(importFile(t, []byte(text), contact.Options{}).plan.Mapping), text)
 	}
 }

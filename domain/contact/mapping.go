@@ -265,7 +265,7 @@ func belied(field string, sample [][]string, i int) bool {
 	var is func(string) bool
 	switch field {
 	case FieldPhone:
-		is = func(s string) bool { return digitsOf(s) >= 4 && !isDate(s) }
+		is = func(s string) bool { return digitsOf(s) >= 4 && !isDate(s) && !isYear(s) }
 	case FieldEmail:
 		is = func(s string) bool { return strings.Contains(s, "@") }
 	case FieldLocale: // what stands for no language refuses its row, so it counts
@@ -280,6 +280,12 @@ func belied(field string, sample [][]string, i int) bool {
 	part, values := share(sample, i, is)
 	empty, _ := share(sample, i, filler)
 	return values > 0 && empty < 1 && part < .2*(1-empty)
+}
+
+// isYear says that a cell is a year, and no more.
+func isYear(s string) bool {
+	s = strings.TrimSpace(s)
+	return len(s) == 4 && digitsOf(s) == 4 && (s[:2] == "19" || s[:2] == "20")
 }
 
 // filler says that a cell only stands for one that is empty.

@@ -155,6 +155,9 @@ func compound(folded string) (known, bool) {
 		}
 	}
 	words := strings.Fields(folded)
+	if k, ok := inOneWord(words); ok {
+		return k, true
+	}
 	if k, ok := ofVCard(words); ok {
 		return k, true
 	}
@@ -172,6 +175,52 @@ func compound(folded string) (known, bool) {
 		return k, true
 	}
 	return bothNames(words)
+}
+
+// firsts are the first parts of words that Germanic languages make of two, and what they say of a telephone:
+// "Hoofdtelefoon", "Arbeitshandy", "Hemtelefon".
+var firsts = func() map[string]int {
+	m := map[string]int{}
+	for rank, list := range map[int]string{
+		rankAny:    `hoofd haupt huvud hoved kontakt contact direkt direct kunden klant kund kunde`,
+		rankMobile: `mobil mobiel mobile mobilt`,
+		rankSecond: `zweit tweede neben alternativ`,
+		rankHome:   `privat prive privé thuis huis hem hjemme haus heim festnetz`,
+		rankWork: `arbeits arbets arbejds arbeids dienst geschäfts firmen firma büro kontors kontor kantoor werk bedrijfs
+			zaken jobb`,
+	} {
+		for w := range strings.FieldsSeq(list) {
+			m[fold(w)] = rank
+		}
+	}
+	return m
+}()
+
+// seconds are the last parts of such words: the names of telephones and addresses.
+var seconds = wordsOf(`telefon telefoon telefonnummer telefoonnummer telefonnr telefoonnr telefonnumer tlf tel rufnummer
+	gsm handy handynummer handynr mobil mobilnummer mobiltelefon mobilnr mobiel mobielnummer email mail mailadresse epost
+	mailadres emailadresse emailadres`)
+
+// inOneWord is what such a word means.
+func inOneWord(words []string) (known, bool) {
+	if len(words) == 0 || len(words) > 2 || len(words) == 2 && words[1] != "nummer" && words[1] != "nr" {
+		return known{}, false
+	}
+	for first, rank := range firsts {
+		second, ok := strings.CutPrefix(words[0], first)
+		if !ok || !seconds[second] {
+			continue
+		}
+		k := known{FieldPhone, rank}
+		switch {
+		case strings.Contains(second, "mail") || second == "epost":
+			k.field = FieldEmail
+		case strings.HasPrefix(second, "mobi"), strings.HasPrefix(second, "handy"), second == "gsm":
+			k.rank = rankMobile
+		}
+		return k, true
+	}
+	return known{}, false
 }
 
 // placed is what a header means that is the name of a telephone or an address, and a place: "E-Mail (privat)", "correo
