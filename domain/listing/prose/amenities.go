@@ -362,7 +362,7 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 	default:
 		return false
 	}
-	if p.theirs(i) || p.underNearby(i) {
+	if p.theirs(i) || p.underNearby(i) || p.amongNear(i) {
 		return true
 	}
 	for k, near := i-1, true; k >= 0 && k >= i-30 && !p.words[k+1].line && p.sym(k) != '.' && p.sym(k) != '!'; k-- {
@@ -383,16 +383,20 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 // centre nearby", "salle de sport de l'autre côté de la rue". "Gym with shops nearby", "gym across the hall" and
 // "piscine à deux pas du métro" are the home's.
 func (p *Prose) farBehind(i int) bool {
-	for k := i + 1; k <= i+7 && !p.stop(k) && p.sym(k) != ','; k++ {
+	for k := i + 1; k <= i+7 && !p.stop(k) && p.sym(k) != ',' && p.sym(k) != '+'; k++ {
 		switch p.word(k) {
 		case "building", "immeuble", "with", "avec", "on", "in", "dans", "sur":
 			return false
 		case "nearby":
 			return true
+		case "face":
+			return p.word(k-1) == "en"
+		case "down":
+			return p.seq(k+1, "the", "street") || p.seq(k+1, "the", "road") || p.seq(k+1, "the", "block")
 		case "across", "accross":
 			return p.seq(k+1, "the", "street") || p.seq(k+1, "the", "road")
 		case "l":
-			if p.seq(k, "l", "autre", "cote") {
+			if p.seq(k, "l", "autre", "cote") || p.seq(k, "l", "autre", "bord") {
 				return true
 			}
 		case "a":

@@ -62,7 +62,8 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 			continue
 		}
 		// "visite libre", an open house
-		if w := p.word(i - 1); w == "visite" || w == "visites" || w == "air" || w == "temps" || p.toFindOut(i) {
+		if w := p.word(i - 1); w == "visite" || w == "visites" || w == "air" || w == "temps" || p.toFindOut(i) ||
+			w != "" && months[w] > 0 && p.ofSpecial(i-1) || p.dayNumber(i-1) > 0 && p.ofSpecial(i-1) {
 			continue
 		}
 		if v, a, b := p.freeAt(i); v != "" {
@@ -74,7 +75,7 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 			!p.letFor(i) {
 			continue
 		}
-		if p.until(i) || p.ofVisit(i) {
+		if p.until(i) || p.ofVisit(i) || p.ofSpecial(i) {
 			continue
 		}
 		if w := p.word(i - 1); w == "loyer" || w == "rent" || p.about(i+1, aPromotion) || p.word(i+1) == "rent" {
@@ -92,6 +93,20 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 		return "now", i, i
 	}
 	return "", -1, -1
+}
+
+// ofSpecial tells whether the month at i only names a promotion: "July 1 move-in special", "October sale".
+func (p *Prose) ofSpecial(i int) bool {
+	for k := i + 1; k <= i+6 && (!p.stop(k) || p.sym(k) == '-') && p.sym(k) != ','; k++ {
+		switch p.word(k) {
+		case "special", "specials", "promo", "promotion", "deal", "sale":
+			return true
+		case "move", "in", "st", "th", "canada", "day", "moving", "rent", "":
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // soonest finds "à louer le plus tôt possible" and "available as soon as possible", or returns -1. "Appelez le plus tôt

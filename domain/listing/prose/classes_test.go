@@ -481,6 +481,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, homeClasses)
 	maps.Copy(all, everydayClasses)
 	maps.Copy(all, keptClasses)
+	maps.Copy(all, aroundClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

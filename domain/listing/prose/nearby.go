@@ -75,6 +75,32 @@ func (p *Prose) shopItem(i int) bool {
 	return item(i-1, -1) && (item(i-3, -1) || item(i+1, 1))
 }
 
+// amongNear tells whether the thing at i is an item between semicolons that begin with what is near, and are shops and
+// the like from there: "près de l'école; épicerie; gym". "Gym dans l'immeuble" is the home's wherever it stands.
+func (p *Prose) amongNear(i int) bool {
+	for k := i + 1; k <= i+6 && !p.stop(k) && p.sym(k) != ','; k++ {
+		switch p.word(k) {
+		case "building", "immeuble", "site", "place", "tour", "inclus", "included", "onsite":
+			return false
+		}
+	}
+	shop, parts := false, 0
+	for k := i - 1; k >= 0 && k >= i-30 && !p.words[k+1].line && p.sym(k) != '.' && p.sym(k) != '!'; k-- {
+		switch w := p.word(k); {
+		case p.sym(k) == ';':
+			if parts > 0 && !shop {
+				return false
+			}
+			shop, parts = false, parts+1
+		case shops[w]:
+			shop = true
+		case nearHeadings[w]:
+			return shop && parts > 0
+		}
+	}
+	return false
+}
+
 // nearbyList tells whether the thing at i stands in brackets on a list of what is near: "près de tous les services
 // (épicerie, buanderie)".
 func (p *Prose) nearbyList(i int) bool {

@@ -151,7 +151,7 @@ func (n *normalizer) text() {
 	if n.l.Description, long = page.Cut(n.l.Description, listing.MaxDescription); long {
 		n.warn("description", listing.CodeTruncated, "cut to %d characters", listing.MaxDescription)
 	}
-	n.title, n.body = Read(n.l.Title), Read(n.l.Description)
+	n.title, n.body = Read(n.l.Title), Read(withoutOthers(n.l.Title, n.l.Description))
 	if n.l.Title == "" {
 		n.reject("title", listing.CodeMissing, "no title")
 	}
