@@ -77,7 +77,8 @@ var headersNear = []headerNames{
 		nombre|nombres|primer nombre|nome|primeiro nome|vorname|rufname|voornaam`},
 	{known{FieldFamily, 0}, `name last|name last name|full name last|full name last name|
 		last name|lastname|family name|familyname|surname|last|ln|lname|nom|nom de famille|apellido|apellidos|
-		sobrenome|apelido|apellido paterno|primer apellido|apellido 1|apellido1|1er apellido|1 apellido|surname 1|cognome|nachname|familienname|achternaam`},
+		sobrenome|apelido|apellido paterno|primer apellido|apellido 1|apellido1|1er apellido|1 apellido|surname 1|
+		cognome|nachname|familienname|achternaam`},
 	{known{FieldGiven, rankOfRole}, `customer first name|contact first name|client first name|billing first name|
 		invitee first name`},
 	{known{FieldFamily, rankOfRole}, `customer last name|contact last name|client last name|billing last name|
