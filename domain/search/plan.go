@@ -188,7 +188,7 @@ func (p *Plan) hear() {
 	}
 	for i := range p.groups {
 		g := &p.groups[i]
-		if g.silent && acronyms[strings.ToUpper(g.words[0])] && p.ask.Clauses[g.clause].Joined == "" { // of fix-it, see rejoin
+		if g.silent && acronyms[strings.ToUpper(g.words[0])] && p.ask.Clauses[g.clause].Joined == "" { // fix-it: rejoin
 			g.silent, g.aside = false, true
 		}
 	}
