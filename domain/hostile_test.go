@@ -378,6 +378,7 @@ var hostile = []struct {
 	{"zip: files", func() file { return of(directory(1_000_000, 1_000_000)) }, contacts},
 	{"zip: files that it does not tell", func() file { return of(directory(65536*10, 0)) }, contacts},
 	{"zip: files that it tells", func() file { return padded(directory(1, 33<<20), 1<<30) }, contacts},
+	{"cards: parameters", made("BEGIN:VCARD\nTEL:5145550123\n", times("X"+strings.Repeat(";", 8000)+":x\n", 100<<20)), contacts},
 	{"gzip: a line", gz("Name,Phone\n", "A", 300<<20, plain), contacts},
 	{"text: a line", func() file { return file{endless{"A"}, 1 << 30} }, contacts},
 	{"text: delimiters", func() file { return file{endless{","}, 1 << 30} }, contacts},

@@ -77,7 +77,7 @@ func (f Format) open(src io.ReaderAt, size int64) (io.Reader, error) {
 		r = enc.NewDecoder().Reader(unmarked(r))
 	}
 	if f.Cards {
-		r = newCards(r)
+		r = newCards(unmarked(r))
 	}
 	if f.Wrapped {
 		r = newUnwrapper(r, f.Newline)

@@ -23,6 +23,7 @@ import (
 // Bounds of a card.
 const (
 	maxCardLine   = 16 << 10 // bytes of a property that are kept; beyond it there are photos and keys
+	maxCardHead   = 1 << 10  // bytes of its name and parameters: one with more is left out
 	maxCardPhones = 6
 	maxCardEmails = 3
 )
@@ -157,6 +158,8 @@ func (c *cards) property() ([]byte, error) {
 	}
 	prop := slices.Clone(line)
 	printable := isQuotedPrintable(prop)
+	goesOn := func(line []byte) bool { return printable && bytes.HasSuffix(line, []byte("=")) }
+	soft := goesOn(line) // also where nothing more is kept
 	for {
 		next, err := c.line()
 		if errors.Is(err, io.EOF) {
@@ -165,9 +168,9 @@ func (c *cards) property() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch soft := printable && bytes.HasSuffix(prop, []byte("=")); {
+		switch {
 		case soft:
-			prop = prop[:len(prop)-1]
+			prop = bytes.TrimSuffix(prop, []byte("="))
 		case len(next) > 0 && (next[0] == ' ' || next[0] == '\t'):
 			next = next[1:]
 		default:
@@ -177,6 +180,7 @@ func (c *cards) property() ([]byte, error) {
 		if room := maxCardLine - len(prop); room > 0 {
 			prop = append(prop, next[:min(room, len(next))]...)
 		}
+		soft = goesOn(next)
 	}
 }
 
@@ -226,7 +230,7 @@ func parseProperty(line []byte) (cardProperty, bool) {
 		quoted = quoted != (r == '"')
 		return r == ':' && !quoted
 	})
-	if at < 0 {
+	if at < 0 || at > maxCardHead {
 		return cardProperty{}, false
 	}
 	head, value = string(line[:at]), string(line[at+1:])

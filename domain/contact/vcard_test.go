@@ -46,6 +46,10 @@ func TestCards(t *testing.T) {
 			"Bob|||+15145550123|||"},
 		{"by the country of the card", []byte("BEGIN:VCARD\nFN:Luc\nADR;TYPE=HOME:;;1 rue X;Lyon;;69001;France\nTEL;TYPE=CELL:06 12 34 56 78\nEND:VCARD\n"),
 			"Luc|||+33612345678|||"},
+		{"with a byte order mark", []byte("\uFEFFBEGIN:VCARD\nFN:Zoé\nTEL:5145550123\nEND:VCARD\nBEGIN:VCARD\nFN:Bob\nTEL:5145550124\nEND:VCARD\n"),
+			"Zoé|||+15145550123|||\nBob|||+15145550124|||"},
+		{"beyond what is kept of a property, nothing is another one", []byte("BEGIN:VCARD\nFN:Bob\nX-LONG;ENCODING=QUOTED-PRINTABLE:" +
+			strings.Repeat("abc=\n", 6000) + "TEL:5145550199\nTEL:5145550123\nEND:VCARD\n"), "Bob|||+15145550123|||"},
 		{"in a gzip", gzipped([]byte("BEGIN:VCARD\nFN:Bob, the \"big\"\nTEL:5145550123\nEND:VCARD\n")), "Bob, the \"big\"|||+15145550123|||"},
 		{"in a zip", zipped("c.vcf", "BEGIN:VCARD\nFN:Bob\nTEL:5145550123\nEND:VCARD\n"), "Bob|||+15145550123|||"},
 	} {
@@ -73,6 +77,7 @@ func TestHostileCards(t *testing.T) {
 		"BEGIN:VCARD\nTEL:5145550123\nNOTE:" + strings.Repeat("b\n ", 300_000) + "\nEND:VCARD\n",
 		"BEGIN:VCARD\n" + strings.Repeat("TEL:5145550123\nEMAIL:a@example.org\nFN:x\n", 100_000) + "END:VCARD\n",
 		"BEGIN:VCARD\nTEL:5145550123\n" + deep + strings.Repeat("END:VCARD\n", 50_001),
+		"BEGIN:VCARD\nTEL:5145550123\n" + strings.Repeat("FN"+strings.Repeat(";", 16000)+":x\n", 50) + "END:VCARD\n",
 		"BEGIN:VCARD\nTEL:5145550123\nN:" + strings.Repeat(";", 2<<20) + "\nX;" + strings.Repeat("A=\"", 2<<20) + ":\nEND:VCARD\n",
 	} {
 		plan, err := contact.Sniff(strings.NewReader(text), int64(len(text)), contact.Options{Region: "CA"})
