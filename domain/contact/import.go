@@ -57,7 +57,7 @@ type Import struct {
 
 // What a file may have at most, about, to know whether its tenant may have so many contacts.
 const (
-	leastRow = 20 // bytes of a row
+	leastRow = 10 // bytes of a row: a number and a line end
 	unpacked = 20 // bytes of text for one of a file that is not text
 )
 

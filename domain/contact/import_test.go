@@ -21,10 +21,11 @@ func TestImportKeeps(t *testing.T) {
 	}{
 		"no limit":                    {contact.Import{Bytes: 1 << 30}, text, false},
 		"known contacts are refused":  {contact.Import{Records: true}, text, true},
-		"it has room":                 {contact.Import{Bytes: 100 << 20, Left: new(int64(10_000_000))}, text, false},
+		"it has room":                 {contact.Import{Bytes: 90 << 20, Left: new(int64(10_000_000))}, text, false},
+		"it is nothing but numbers":   {contact.Import{Bytes: 11 * 1200, Left: new(int64(1000))}, text, true},
 		"so many may be in it":        {contact.Import{Bytes: 1 << 20, Left: new(int64(50_000))}, text, true},
 		"packed, it has more":         {contact.Import{Bytes: 1 << 20, Left: new(int64(1_000_000))}, packed, true},
-		"packed, and it has room":     {contact.Import{Bytes: 5 << 20, Left: new(int64(10_000_000))}, packed, false},
+		"packed, and it has room":     {contact.Import{Bytes: 4 << 20, Left: new(int64(10_000_000))}, packed, false},
 		"no file has more":            {contact.Import{Bytes: 4 << 30, Left: new(int64(contact.MaxRows))}, packed, false},
 		"a row, and there is no room": {contact.Import{Bytes: 3, Left: new(int64(0))}, text, true},
 	} {
