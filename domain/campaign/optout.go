@@ -37,7 +37,7 @@ func isOptOutAmong(parts []part) bool {
 			state := reach(words, optOut())
 			plainly = plainly || state&plain != 0 || state&said != 0 && part.loud
 			bare = bare || state&said != 0
-			weak = weak || state&weakly != 0
+			weak = weak || state&weakly != 0 && !found // "não preciso sair" is one sentence
 			other = other || !found && len(words) > 0 && state&(nothing|agreed|said|plain|weakly) == 0
 		}
 		other = other || len(part.words) == 0
@@ -227,12 +227,13 @@ func around(words []string, phrases map[string]bool) (left, right []string, foun
 	return words, nil, false
 }
 
-// withoutGlue are words before a reason without glue at their end, and those behind it without any at their beginning.
+// withoutGlue are words before a reason without glue at their end, and those behind it without any at their beginning,
+// but for ofNouns.
 func withoutGlue(before, behind []string) (left, right []string) {
 	for len(before) > 0 && slices.Contains(glue, before[len(before)-1]) {
 		before = before[:len(before)-1]
 	}
-	for len(behind) > 0 && slices.Contains(glue, behind[0]) {
+	for len(behind) > 0 && slices.Contains(glue, behind[0]) && !slices.Contains(ofNouns, behind[0]) {
 		behind = behind[1:]
 	}
 	return before, behind

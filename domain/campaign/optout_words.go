@@ -42,6 +42,10 @@ var glue = one("i|am|m|im|you|u|have|has|got|the|this|that|is|it|its|s|we|are|re
 	"han|eu|nao|estou|com|voces|voce|esta|estao|o|ik|ben|heb|jullie|hebben|het|een|ich|bin|habe|das|ist|sie|" +
 	"haben|die|hier|du|eine|schon|al|nu|les|de|his|for|at")
 
+// ofNouns stand before "stop" where it is a noun, and so are no glue before it: "this is not the stop". Nor is what
+// makes it a part of what is said before: "no necesito que paren".
+var ofNouns = one("the|this|that|my|a|an|his|le|la|un|les|el|o|het|een|de|das|die|eine|que")
+
 // rows are all rows of one phrase of each list; "" leaves one out.
 func rows(lists ...[]string) []string {
 	out := []string{""}
@@ -60,6 +64,9 @@ func rows(lists ...[]string) []string {
 // one is a list of one phrase or of some, between bars.
 func one(phrases string) []string { return strings.Split(phrases, "|") }
 
+// ourData is what people want us to have no longer.
+var ourData = one("my number|my phone number|my info|my contact|my data|my phone|my details|this number")
+
 // clearWords mean what stopWords do and nothing else, so that they may also follow what a person asks with: "could
 // you please remove me".
 func clearWords() []string {
@@ -68,24 +75,28 @@ func clearWords() []string {
 	portuguese := one("pare de|parem de|para de|parar de|deixe de|deixem de|chega de")
 	german := one("auf mir zu|auf mich zu|auf uns zu|auf damit mir zu")
 	return slices.Concat(
-		one("remove me|take me off|be removed|be unsubscribed|get me off|get off my phone|count me out|"+
+		one("remove me|take me off|be removed|be unsubscribed|get me off|get off my phone|"+
 			"lose my number|forget my number|leave me alone|leave us alone|leave me be|do not disturb me|"+
 			"no more contact|no more of these|no more of this|no more of that|no more of it"),
 		rows(english, one("texting|messaging|msging|txting|contacting|writing|writing to|spamming|harassing|"+
 			"bothering|bugging|annoying|disturbing|pestering|emailing|e mailing|calling"), one("me|us|this number|"+
 			"my number|my phone|people")),
+		rows(one("i"), one("do not|don t|dont|no longer|never"), one("want|wish|wanna|care"), one("to get|get|to see"),
+			one("any more|more|your|these|those"), one("offers|listings|stuff|things")),
 		one("cancel my subscription|end my subscription|stop my subscription|cancel this subscription|"+
 			"cancel the subscription|stop all this|stop all of this|cease and desist|stop blowing up my phone|"+
 			"quit blowing up my phone|do not wish to be contacted|don t want to be contacted|"+
-			"don t contact this number|do not contact this number|turn these off|turn this off|"+
+			"don t contact this number|do not contact this number|turn these off|"+
 			"turn off these messages|turn off the messages|turn off notifications|disable notifications|"+
 			"want nothing from you"),
 		one("stop texting|stop messaging|stop spamming|stop receiving|stop getting|stop the spam|stop bothering"),
-		rows(one("do not|don t|dont|not|never|never ever"), one("contact|message|text|write|write to|bother|spam|"+
-			"call"),
+		rows(one("do not|don t|dont|not|never|never ever"), one("contact|message|text|write|write to|bother|spam"),
 			one("me|us|this number"), one("|again|anymore|any more|ever again")),
-		rows(one("delete|remove|erase|take|take out|forget"), one("my number|my phone number|my info|my contact|"+
-			"my data|my phone|my details|this number"), one("|off|now|from everything")),
+		// Who wants no calls may want messages.
+		rows(one("do not|don t|dont|not|never|never ever"), one("call"), one("me|us|this number"),
+			one("again|anymore|any more|ever again")),
+		rows(one("delete|remove|erase|take out|forget"), ourData, one("|off|now|from everything")),
+		rows(one("take"), ourData, one("off|from everything")),
 		rows(one("delete|remove|erase"), one("my number|my phone number|my info|my contact|my data|my details|me|"+
 			"this number"),
 			one("from your|from the|from this|from"), one("system|database|contacts|phone|files|records|lists|list")),
@@ -118,11 +129,12 @@ func clearWords() []string {
 			"je ne veux plus de message|je ne veux plus de messages|plus de messages svp"), // French
 
 		one("no mas mensajes|no quiero mas mensajes|no me escriba|no me escriban|no me contacten|no me contacte|"+
-			"no me molesten|no me moleste|no me llamen|eliminenme|eliminarme|borrenme|borrarme|olvidense de mi|"+
+			"no me molesten|no me moleste|eliminenme|eliminarme|borrenme|borrarme|olvidense de mi|"+
 			"eliminame|borrame"),
 		rows(one("dame|denme|deme|dadme"), one("de baja")),
 		rows(one("ya no|no"), one("me"), one("escriban|escriba|escribas|escribais|contacten|contacte|contactes|"+
-			"molesten|moleste|molestes|llamen|llame|textees"), one("mas|nunca mas|por favor")),
+			"molesten|moleste|molestes|textees"), one("mas|nunca mas|por favor")),
+		rows(one("ya no|no"), one("me"), one("llamen|llame"), one("mas|nunca mas")),
 		rows(spanish, one("escribirme|molestarme|contactarme|acosarme|llamarme|joderme|joder|fastidiar|"+
 			"fastidiarme|textearme|hostigarme|escribirnos|molestar")),
 		rows(one("dejenme|dejame|dejeme|dejadme"), one("en paz|tranquilo|tranquila|tranquis")),
@@ -165,9 +177,9 @@ func clearWords() []string {
 		rows(one("haal|verwijder|schrap|gooi"), one("me|mij|mijn nummer|mijn gegevens|dit nummer|mijn naam"),
 			one("van|uit"),
 			one("de|jullie|deze|uw|je"), one("lijst|lijsten|bestand|database|systeem")),
-		rows(one("ik wil|wil|ik hoef|hoef|ik wens"), one("dit|dat|deze berichten|die berichten|deze sms jes|"+
-			"dit soort berichten|jullie berichten|deze|ze"),
-			one("niet meer|niet langer")),
+		rows(one("ik wil|wil|ik hoef|hoef|ik wens"), one("deze berichten|die berichten|deze sms jes|"+
+			"dit soort berichten|jullie berichten"), one("niet meer|niet langer")),
+		rows(one("ik wil|wil|ik wens"), one("dit|dat"), one("niet meer|niet langer")),
 		rows(one("mijn nummer|mijn gegevens|mij"), one("te verwijderen|verwijderen|wissen|schrappen")),
 		rows(one("hou op|houd op|stop|ophouden|hou eens op|stop nu"), one("met"), one("|mij|me|mij te|me te|"+
 			"ons te|het"),
@@ -187,9 +199,10 @@ func clearWords() []string {
 			"meine handynummer|meine daten|meinen kontakt|mich|diese nummer"), one("|aus ihrer liste|aus der liste|"+
 			"aus dem verteiler|aus ihrem verteiler|von ihrer liste|von der liste|aus ihren daten|aus eurer liste|"+
 			"aus dem system")),
-		rows(one("ich will|ich mochte|ich moechte|will|mochte|ich brauche"), one("das|diese nachrichten|"+
-			"ihre nachrichten|so was|sowas|so etwas|diese|sie|diese sms|die nachrichten"), one("nicht mehr|"+
-			"nicht langer|nicht")),
+		rows(one("ich will|ich mochte|ich moechte|will|mochte|ich brauche"), one("diese nachrichten|"+
+			"ihre nachrichten|diese sms|die nachrichten"), one("nicht mehr|nicht langer|nicht")),
+		rows(one("ich will|ich mochte|ich moechte|will|mochte"), one("das|so was|sowas|so etwas"),
+			one("nicht mehr|nicht langer")),
 		rows(one("hor|hore|hort|horen sie|hoeren sie"), one("auf"), one("mir|uns|mich mit"), ofMessagesGerman,
 			one("zu"), one("schreiben|schicken|senden")),
 		rows(one("meine nummer|meine daten|meine telefonnummer|mich"), one("loschen|zu loschen|entfernen|"+
@@ -216,8 +229,9 @@ func sendings() []string {
 			one("|any|any more|anymore")),
 		rows(one("do not|don t|dont"), one("send|text|message"), one("any more|anymore|more|again")),
 		rows(one("i"), one("do not|don t|dont|no longer|never"), one("want|wish|wanna|care"), one("to receive|"+
-			"to get|receive|get|to see|to hear from you|to be sent|to be contacted|to be texted")),
-		rows(one("to stop|not to|not"), one("receive|receiving|get|getting|be contacted|be texted|be messaged")),
+			"receive|to hear from you|to be sent|to be contacted|to be texted")),
+		rows(one("to stop|not to"), one("receive|receiving|get|getting|be contacted|be texted|be messaged")),
+		rows(one("not"), one("receive|be contacted|be texted|be messaged")),
 		one("stop receiving|stop getting"), // English
 
 		rows(one("arretez|arrete|arreter|d arreter|cessez|cesse|cesser|stop|stoppez"),
@@ -266,7 +280,10 @@ func demands() []string {
 			"dont want|do not want|don t need|do not need|dont need|don t want any|don t want any more|stop all|cease"),
 		rows(one("i"), one("no longer want|don t want|dont want|do not want|don t need|no longer need|want no|"+
 			"want no more|don t like|do not need|dont need|don t want any more|never want|have had enough of|"+
-			"had enough of")), // English
+			"had enough of")),
+		// Alone these may be said of a flat.
+		rows(one("i"), one("do not|don t|dont|no longer|never"), one("want|wish|wanna|care"), one("to get|get|to see")),
+		// English
 		one("assez de|assez avec|plus de|fini les|arretez avec|arrete avec|arretez|basta de|arretez tous|stop a|"+
 			"stop aux|stop avec|stop les|je ne veux plus|je ne veux plus de|je ne veux pas de|je veux plus de|"+
 			"je veux pu de|je veux plus|je ne veux pas|marre de|y en a marre de|j en ai marre de|tanne de|pu de"),
@@ -339,7 +356,7 @@ var (
 		"propagandas|besteira"))
 	// ofSendings are more that people are sent, where they say that they are.
 	ofSendings = one("this|these|that|those|it|them|stuff|things|anything|anything else|nothing|offers|" +
-		"listings|apartments|houses|flats|rentals|pictures|links|ca|cela|ceci|rien|tout ca|des choses|affaires|" +
+		"listings|apartments|houses|flats|rentals|links|ca|cela|ceci|rien|tout ca|des choses|affaires|" +
 		"offres|annonces|logements|appartements|truc|trucs|liens|choses|esto|eso|nada|cosas|ofertas|pisos|" +
 		"departamentos|enlaces|isso|isto|coisas|anuncios|apartamentos|imoveis|dit|dat|deze|das|dies|so was|sowas|" +
 		"so etwas|aanbiedingen|woningen|wohnungen")
