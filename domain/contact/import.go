@@ -65,7 +65,7 @@ const (
 // which there is no room. That is guessed from the size of the file: the errors of such a row have no cells otherwise.
 func (i Import) Keeps(p Plan) bool {
 	rows := i.Bytes / leastRow
-	if p.Copied() {
+	if p.Format.Container != Plain {
 		rows *= unpacked
 	}
 	return i.Records || i.Left != nil && *i.Left < min(rows+1, MaxRows)

@@ -13,6 +13,7 @@ func TestImportKeeps(t *testing.T) {
 	t.Parallel()
 
 	text := contact.Plan{Format: contact.Format{Container: contact.Plain, Encoding: contact.UTF8}}
+	old := contact.Plan{Format: contact.Format{Container: contact.Plain, Encoding: contact.Windows1252}}
 	packed := contact.Plan{Format: contact.Format{Container: contact.Zip, Encoding: contact.UTF8}}
 	for name, tt := range map[string]struct {
 		i    contact.Import
@@ -26,6 +27,7 @@ func TestImportKeeps(t *testing.T) {
 		"so many may be in it":        {contact.Import{Bytes: 1 << 20, Left: new(int64(50_000))}, text, true},
 		"packed, it has more":         {contact.Import{Bytes: 1 << 20, Left: new(int64(1_000_000))}, packed, true},
 		"packed, and it has room":     {contact.Import{Bytes: 4 << 20, Left: new(int64(10_000_000))}, packed, false},
+		"decoded, and it has room":    {contact.Import{Bytes: 90 << 20, Left: new(int64(10_000_000))}, old, false},
 		"no file has more":            {contact.Import{Bytes: 4 << 30, Left: new(int64(contact.MaxRows))}, packed, false},
 		"a row, and there is no room": {contact.Import{Bytes: 3, Left: new(int64(0))}, text, true},
 	} {
