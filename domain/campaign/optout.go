@@ -18,8 +18,21 @@ import (
 // "I would like to cancel" and "Can I stop now?" are none.
 func IsOptOut(text string) bool {
 	words := withoutFillers(bareWords(text, longestRequest))
-	return means(reach(words, optOut())) || len(words) > 1 && isOptOutAmong(parts(text))
+	return !asksForMore(text, words) &&
+		(means(reach(words, optOut())) || len(words) > 1 && isOptOutAmong(parts(text)))
 }
+
+// asksForMore says that a message is one question, whether there is no more: "Keine Angebote mehr?"
+func asksForMore(text string, words []string) bool {
+	text = strings.TrimSpace(text)
+	if mark := strings.IndexFunc(text, ends); len(words) < 2 || mark < 0 || text[mark:] != "?" {
+		return false
+	}
+	return slices.Contains(nones, words[0]) || words[0] == "no" && (words[1] == "more" || words[1] == "mas")
+}
+
+// nones begin a demand for no more of something, and a question for more of it.
+var nones = one("keine|keinen|geen|plus")
 
 // isOptOutAmong says that one of the parts of a message is a request, and none of the others speaks against it.
 func isOptOutAmong(parts []part) bool {
