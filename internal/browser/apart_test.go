@@ -36,6 +36,7 @@ func lend() {
 	}
 	l := chromium.NewLender(chromium.LenderOptions{
 		Executable: chromium.Find(), Password: password, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		MaxRSS: 512 << 20, // the least of CONVEYOR_BROWSER_MAX_RSS
 	})
 	s := httptest.NewServer(l)
 	fmt.Println(strings.TrimPrefix(s.URL, "http://"))
@@ -45,8 +46,8 @@ func lend() {
 }
 
 // apart starts a process that has Chromium, and nothing of the environment of this one but the PATH. at is its address,
-// and chromiums are the processes of the Chromiums that it has started.
-func apart(t *testing.T) (at string, chromiums func() []proc) {
+// pid its number, and chromiums are the processes of the Chromiums that it has started.
+func apart(t *testing.T) (at string, pid int, chromiums func() []proc) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env, cmd.Stderr = []string{lenderPassword + "=s3cr3t", "PATH=" + os.Getenv("PATH")}, os.Stderr
@@ -61,8 +62,9 @@ func apart(t *testing.T) (at string, chromiums func() []proc) {
 	})
 	at, err = bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	return strings.TrimSpace(at), func() (all []proc) {
-		family := []int{cmd.Process.Pid}
+	pid = cmd.Process.Pid
+	return strings.TrimSpace(at), pid, func() (all []proc) {
+		family := []int{pid}
 		list := procs()
 		for grown := true; grown; {
 			grown = false
@@ -86,7 +88,7 @@ func TestChromiumApart(t *testing.T) {
 		a.textContent = "made";
 		fetch("%s/", {mode: "no-cors"}).then(() => a.textContent = "inside", () => 0)
 	</script>`, inside.URL))
-	at, chromiums := apart(t)
+	at, lender, chromiums := apart(t)
 	b := launch(t, browser.Options{URL: "http://conveyor:s3cr3t@" + at}, s)
 	loads := func() {
 		t.Helper()
@@ -96,8 +98,8 @@ func TestChromiumApart(t *testing.T) {
 	}
 	loads()
 	mains := func() []proc {
-		return slices.DeleteFunc(chromiums(), func(p proc) bool {
-			return !strings.Contains(p.line, "--user-data-dir") || strings.Contains(p.line, "--type=")
+		return slices.DeleteFunc(chromiums(), func(p proc) bool { // before its exec a child has the line of its parent
+			return p.parent != lender || !strings.Contains(p.line, "--user-data-dir")
 		})
 	}
 	require.Len(t, mains(), 1, "Chromium runs elsewhere")

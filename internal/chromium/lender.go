@@ -28,7 +28,7 @@ type LenderOptions struct {
 	NoSandbox  bool   // runs Chromium without its own sandbox
 	Password   string // of the clients. Required
 	Most       int    // Chromiums at once; default 4
-	MaxRSS     int64  // bytes of one Chromium, at which its largest page ends, Linux only; default MaxMemory
+	MaxRSS     int64  // bytes of one Chromium; at twice as many its largest page ends, Linux only; default MaxMemory
 	Log        *slog.Logger
 }
 
@@ -197,7 +197,7 @@ type loan struct {
 }
 
 func (l *Lender) start(args []string) (_ *loan, err error) {
-	c := &loan{said: &ring{}, most: l.o.MaxRSS, log: l.o.Log}
+	c := &loan{said: &ring{}, most: 2 * l.o.MaxRSS, log: l.o.Log}
 	if c.cell, err = NewCell(); err != nil {
 		return nil, err
 	}

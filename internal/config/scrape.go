@@ -23,7 +23,7 @@ type Browser struct {
 	Timeout    time.Duration `env:"CONVEYOR_BROWSER_TIMEOUT" envDefault:"30s" doc:"maximum time of a page" validate:"min=1s"`
 	MaxCycles  int           `env:"CONVEYOR_BROWSER_MAX_CYCLES" envDefault:"50" doc:"scrape cycles after which Chromium is restarted" validate:"min=1"`
 	MaxAge     time.Duration `env:"CONVEYOR_BROWSER_MAX_AGE" envDefault:"2h" doc:"age at which Chromium is restarted" validate:"min=1m"`
-	MaxRSS     int64         `env:"CONVEYOR_BROWSER_MAX_RSS" envDefault:"1536" doc:"resident memory of Chromium and its driver at which it is restarted, MiB; at which conveyor chromium ends its largest page; measured on Linux only" validate:"min=512" why:"Chromium alone takes that"`
+	MaxRSS     int64         `env:"CONVEYOR_BROWSER_MAX_RSS" envDefault:"1536" doc:"resident memory of Chromium and its driver at which it is restarted, MiB; at twice which conveyor chromium ends its largest page; measured on Linux only" validate:"min=512" why:"Chromium alone takes that"`
 }
 
 // Scrape is the rental sites to scrape, and how. conveyor bootstrap stores it for all roles; operators may change the
