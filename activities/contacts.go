@@ -334,6 +334,9 @@ func (a *ImportChunks) ParseChunks(ctx context.Context, job ParseJob) (int, erro
 	for i, c := range chunks {
 		a.Yields.yield(ctx, took)
 		if took, err = a.parse(ctx, u, c); err != nil {
+			if len(read) > 0 && fault.ClassOf(err) == fault.Limited { // once they are stored, there may be room again
+				err = errors.Join(err, a.Chunks.Parsed(ctx, job.Tenant, job.ID, read, a.Now()))
+			}
 			return n, err
 		}
 		n++

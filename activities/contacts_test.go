@@ -38,6 +38,7 @@ type fakeUpload struct {
 	fails  []contact.Failure
 	swept  bool
 
+	room    int      // for rows of so many chunks; 0 = of all
 	short   bool     // of cores
 	singles int      // looks that find a message that waits
 	steps   []string // looks that did, and what was stored
@@ -276,6 +277,9 @@ func (f *fakeUpload) ForgetCopy(context.Context, string) error {
 }
 
 func (f *fakeUpload) PutRows(_ context.Context, _ string, n int, rows []byte) error {
+	if _, ok := f.rows[n]; !ok && f.room > 0 && len(f.rows) >= f.room {
+		return fault.Newf(fault.Limited, "it waits for room")
+	}
 	f.rows[n] = bytes.Clone(rows)
 	return nil
 }
@@ -367,6 +371,27 @@ func TestImport(t *testing.T) {
 			require.True(t, f.swept)
 			require.NotContains(t, f.files, "u/copy")
 		})
+	}
+}
+
+// Where there is room for the rows of some chunks only, these are stored, and make room for the others.
+func TestImportWithLittleRoom(t *testing.T) {
+	t.Parallel()
+	f := newFakeUpload(phonebook(3500))
+	_, err := f.begin().SplitUpload(t.Context(), f.job())
+	require.NoError(t, err)
+	f.room = 2
+	for _, stored := range []int{2, 4} {
+		n, err := f.parsing().ParseChunks(t.Context(), activities.ParseJob{ImportJob: f.job(), To: 4})
+		require.Equal(t, 2, n)
+		if stored < 4 {
+			require.Equal(t, fault.Limited, fault.ClassOf(err))
+		} else {
+			require.NoError(t, err)
+		}
+		p, err := f.storing().PersistChunks(t.Context(), f.job())
+		require.NoError(t, err)
+		require.Equal(t, stored, p.Stored)
 	}
 }
 
