@@ -34,7 +34,8 @@ INSERT INTO saved_queue AS q (event, listing, at, before, tenants)
 SELECT (e.doc ->> 'event')::bigint, (e.doc ->> 'listing_id')::uuid, (e.doc ->> 'at')::timestamptz, e.doc -> 'before',
     (SELECT array_agg(value) FROM jsonb_array_elements_text(e.doc -> 'tenants'))
 FROM (SELECT convert_from(body, 'UTF8')::jsonb AS doc FROM dead_letters WHERE id = $1) e
-ON CONFLICT (event) DO UPDATE SET tenants = q.tenants || excluded.tenants`
+ON CONFLICT (event) DO UPDATE SET
+    tenants = CASE WHEN q.tenants IS NOT NULL AND excluded.tenants IS NOT NULL THEN q.tenants || excluded.tenants END`
 )
 
 // setAside makes a dead letter of an event. It does nothing while another process compares.
@@ -153,8 +154,9 @@ type savedApart struct {
 }
 
 // tellApart tells the candidates of each tenant behind a savepoint, and returns the events that wait for nobody. Those
-// of a tenant whose rows are locked, or that takes too long, stay in the queue for it alone, with all that come until
-// it is tried again. An event that fails by itself for another cause that may be its own is set aside for the tenant.
+// of a tenant whose rows are locked, or one of whose events takes too long by itself, stay in the queue for it alone,
+// with all that come until it is tried again. An event that fails by itself for another cause that may be its own is
+// set aside for the tenant.
 func (m *SavedMatcher) tellApart(ctx context.Context, tx pgx.Tx, ids []int64, candidates []savedCandidate,
 	now time.Time, done *Matched) (taken []int64, err error) {
 	a := savedApart{m: m, tx: tx, now: now, done: done}
@@ -194,6 +196,7 @@ func (a *savedApart) tell(ctx context.Context, tenant string, candidates []saved
 		return nil
 	case ctx.Err() != nil:
 		return err
+	case pause == savedPauseMost && first != last: // fewer at once may not take too long
 	case pause > 0:
 		a.m.behind[tenant] = a.now.Add(pause)
 		a.done.Behind, a.done.Cause = append(a.done.Behind, tenant), err

@@ -76,8 +76,10 @@ SELECT c.version, c.search, s.id, s.tenant, s.name, s.filter, s.kinds, s.schedul
 FROM (SELECT * FROM saved_changes WHERE version > $1 ORDER BY version LIMIT $2) c
 LEFT JOIN saved_searches s ON s.id = c.search AND s.deleted_at IS NULL ORDER BY c.version`
 
+	// The rows are locked: a letter that is replayed meanwhile adds its tenant to one, or makes a new one.
 	sqlSavedTake = `/* sqlSavedTake */
-SELECT event, tenants FROM saved_queue WHERE not_before IS NULL OR not_before <= $2 ORDER BY event LIMIT $1`
+SELECT event, tenants FROM saved_queue WHERE not_before IS NULL OR not_before <= $2 ORDER BY event LIMIT $1
+FOR UPDATE SKIP LOCKED`
 
 	sqlSavedTaken = `/* sqlSavedTaken */ DELETE FROM saved_queue WHERE event = ANY ($1)`
 
