@@ -67,7 +67,7 @@ type Term struct {
 func (p *Plan) Conditions() []Condition {
 	var out []Condition
 	for _, g := range p.groups {
-		if g.silent {
+		if g.silent || g.aside {
 			continue
 		}
 		c := Condition{Phrase: g.phrase, Not: g.not, Title: g.title, Prefix: g.prefix}

@@ -95,8 +95,9 @@ func TestConditions(t *testing.T) {
 			{Text: "appartements", Exact: true}, {Text: "en:appart"}, {Text: "appart", Language: "en"},
 			{Text: "fr:appart"}, {Text: "appart", Language: "fr"},
 		}}},
-		"de":     {{Terms: []search.Term{{Text: "de", Exact: true}, {Text: "en:de"}, {Text: "fr:de"}}}},
-		`-"a b"`: {{Terms: []search.Term{{Text: "a", Exact: true}, {Text: "b", Exact: true}}, Phrase: true, Not: true}},
+		"it 7 with us": {{Terms: []search.Term{{Text: "7", Exact: true}}}},
+		"de":           {{Terms: []search.Term{{Text: "de", Exact: true}, {Text: "en:de"}, {Text: "fr:de"}}}},
+		`-"a b"`:       {{Terms: []search.Term{{Text: "a", Exact: true}, {Text: "b", Exact: true}}, Phrase: true, Not: true}},
 		`"saint" saint -"ste"`: {
 			{Terms: []search.Term{{Text: "saint", Exact: true}}},
 			{Terms: []search.Term{{Text: "saint", Exact: true}, {Text: "st", Exact: true}, {Text: "en:saint"}, {Text: "fr:saint"}}},

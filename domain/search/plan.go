@@ -351,6 +351,15 @@ func (p *Plan) Afford(sizes map[string]Size) {
 			groups = append(groups, c)
 		}
 	}
+	if sum+apart > most { // no answer needs those aside
+		groups = slices.DeleteFunc(groups, func(c cost) bool {
+			if c.g.aside {
+				c.g.silent = true
+				sum -= c.bytes
+			}
+			return c.g.aside
+		})
+	}
 	if apart > 0 && sum+apart > most { // the words themselves say more
 		for i := range p.groups {
 			p.groups[i].apart = nil
@@ -378,7 +387,7 @@ func (p *Plan) Afford(sizes map[string]Size) {
 		if sum <= most || i == len(groups)-1 {
 			return
 		}
-		c.g.silent, p.cut = true, p.cut || !c.g.aside
+		c.g.silent, p.cut = true, true
 		sum -= c.bytes
 	}
 }

@@ -312,6 +312,14 @@ func TestAfford(t *testing.T) {
 	if terms := p.Terms(); !slices.Contains(terms, "road") {
 		t.Errorf("terms %v: the only word is left out", terms)
 	}
+	p = search.NewPlan(parse(t, "us road"), search.Query{}) // no answer needs us
+	p.Afford(map[string]search.Size{"road": {Postings: 90_000_000}, "us": {Postings: 20_000_000}})
+	require.Contains(t, p.Terms(), "road")
+	require.NotContains(t, p.Terms(), "us")
+	r, err := search.Rank(x.snapshot(), p, x.rows(p.Terms()))
+	require.NoError(t, err)
+	require.False(t, r.AtLeast)
+	require.NotZero(t, r.Total)
 }
 
 // TestAffordLong leaves so many of the commonest words of a long question out that the rest is bounded, whatever it
