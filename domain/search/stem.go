@@ -53,6 +53,10 @@ func Stem(language, folded string) string {
 	word := strings.Clone(folded) // not a part of a page that would stay in memory with it
 	env := snowballstem.NewEnv(accented(language, word))
 	stemmers[i](env)
+	if again := levelled(language, env.Current()); again != env.Current() {
+		env.SetCurrent(again)
+		stemmers[i](env)
+	}
 	stem := Fold(env.Current())
 	if stem == word {
 		stem = ""
@@ -76,12 +80,8 @@ var stems [len(stemmers)][1 << 15]atomic.Pointer[stemOf]
 type stemOf struct{ word, stem string }
 
 // accents are the endings that stemmers know with accents, without and with them, and those whose spelling changes with
-// the form: luz and luces, felizmente; huis and huizen, verhuis and verhuizing, lief and lieve; Auto and Autos.
+// the form: luz and luces, felizmente; huis and huizen, verhuis and verhuizing, lief and lieve.
 var accents = map[string][][2]string{
-	"de": {
-		{"innen", "in"}, {"eln", "el"}, {"tet", "ten"}, {"iert", "ieren"},
-		{"eos", "eo"}, {"gos", "go"}, {"ios", "io"}, {"nos", "no"}, {"ros", "ro"}, {"tos", "to"},
-	},
 	"es": {{"ion", "ión"}, {"z", "c"}, {"zmente", "cmente"}},
 	"fr": {{"ees", "ées"}, {"ee", "ée"}, {"ieres", "ières"}, {"iere", "ière"}},
 	"nl": {
@@ -103,6 +103,26 @@ func accented(language, word string) string {
 		}
 	}
 	return word
+}
+
+// levels are the endings of stems that are those of other forms, with what is stemmed in their place: of Lehrerinnen,
+// Äpfeln, mietet and vermietete, repariert and möblierte, Autos. Of seriös and seriöse, Gewinn and gewinnen, Rinne and
+// Rinnen the ending is that of all forms, so that these meet as before.
+var levels = map[string][][2]string{
+	"de": {
+		{"inn", "in"}, {"eln", "el"}, {"tet", "ten"}, {"iert", "ieren"},
+		{"eos", "eo"}, {"gos", "go"}, {"ios", "io"}, {"nos", "no"}, {"ros", "ro"}, {"tos", "to"},
+	},
+}
+
+// levelled is a stem with the ending in place of which others have another one.
+func levelled(language, stem string) string {
+	for _, e := range levels[language] {
+		if begin, ok := strings.CutSuffix(stem, e[0]); ok && len(begin) > 1 {
+			return begin + e[1]
+		}
+	}
+	return stem
 }
 
 // Stop says that a folded word tells nothing about a text in its language, "en" or "fr"; language "" = in either of

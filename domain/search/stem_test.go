@@ -26,6 +26,8 @@ func TestStem(t *testing.T) {
 		{"de", "lehrerinnen", "lehrerin"}, {"de", "apfeln", "apfel"}, {"de", "mietet", "miet"}, {"de", "mieten", "miet"},
 		{"de", "repariert", "repari"}, {"de", "reparieren", "repari"},
 		{"de", "autos", "auto"}, {"de", "videos", "video"}, {"de", "kostenlos", ""}, {"de", "grosse", "gross"}, {"de", "glas", ""},
+		{"de", "serios", "serio"}, {"de", "seriose", "serio"}, {"de", "mobliert", "mobli"}, {"de", "moblierte", "mobli"},
+		{"de", "vermietet", "vermiet"}, {"de", "vermietete", "vermiet"}, {"de", "gewinne", "gewin"}, {"de", "gewinnen", "gewin"},
 		{"es", "habitaciones", "habit"},
 		{"es", "habitacion", "habit"},
 		{"pt", "informacoes", "inform"}, {"pt", "animais", "animal"}, {"pt", "mais", ""},
