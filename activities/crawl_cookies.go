@@ -39,7 +39,7 @@ func (s *shard) keptCookies(ctx context.Context, c crawl.Claim, e web.Exchange) 
 }
 
 // mayReturn says whether an address, to which the page of a claim redirects, may lead back there and be asked at once:
-// it has the way back in its query, or the page is where the run began.
+// it has the way back in its query, or the page is the seed: those that sitemaps list are too many.
 func (s *shard) mayReturn(ctx context.Context, c crawl.Claim, to string) bool {
 	from, err := web.Canonical(c.URL)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *shard) mayReturn(ctx context.Context, c crawl.Claim, to string) bool {
 		return false
 	}
 	base, err := web.NewBase(c.URL)
-	if err != nil || c.Depth > 0 && !slices.ContainsFunc(values(via), func(value string) bool {
+	if err != nil || c.URL != s.run.RootURL && !slices.ContainsFunc(values(via), func(value string) bool {
 		back, ok := base.Resolve(value)
 		return ok && value != "" && back.URL == c.URL
 	}) {

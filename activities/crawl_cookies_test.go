@@ -70,6 +70,7 @@ func TestCrawlBringsCookiesBackFromElsewhere(t *testing.T) {
 		{"of another path", "/a", "/check?u=/a", "/a", "", "ok=1", "ok=1", 4, "VISITED"}, // default-path is / (5.1.4)
 		{"for the way alone", "/a", "/c/check?u=/a", "/a", "", "ok=1; Path=/c", "", 4, "HTTP_TERMINAL"},
 		{"no way back", "/a", "/login", "/a", "ok=1; Path=/", "", "", 3, "HTTP_TERMINAL"},
+		{"no way back of one that a sitemap lists", "/listed", "/check", "/listed", "", "ok=1; Path=/", "ok=1", 3, "HTTP_TERMINAL"},
 		{"elsewhere", "/a", "/login?next=/a", "/b", "ok=1; Path=/", "", "", 5, "HTTP_TERMINAL"},
 		{"closed by robots.txt", "/a", "/closed?u=/a", "/a", "", "ok=1; Path=/", "", 2, "HTTP_TERMINAL"},
 		{"another site", "/a", "https://b.example/check?u=https://a.example/a", "/a", "", "ok=1", "", 2, "HTTP_TERMINAL"},
@@ -78,6 +79,9 @@ func TestCrawlBringsCookiesBackFromElsewhere(t *testing.T) {
 			t.Parallel()
 			c := newCrawled(t)
 			c.rules = "User-agent: *\nDisallow: /closed\n"
+			if tt.at == "/listed" {
+				c.add(home+tt.at, 0)
+			}
 			via, err := url.Parse(home + tt.via)
 			require.NoError(t, err)
 			if u, err := url.Parse(tt.via); err == nil && u.IsAbs() {

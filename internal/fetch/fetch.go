@@ -219,8 +219,10 @@ func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) 
 		transport = c.proxied.of(r.Proxy)
 	}
 	resp, err := transport.RoundTrip(req.WithContext(ctx))
-	if malformed(err) && !post {
-		resp, err = forgiving(transport).RoundTrip(req.WithContext(ctx))
+	if malformed(err) && !post { // another request, in its turn
+		if err = c.o.Turn(ctx, web.HostPort(u)); err == nil {
+			resp, err = forgiving(transport).RoundTrip(req.WithContext(ctx))
+		}
 	}
 	x.FirstByte = time.Since(began)
 	x.Took = x.FirstByte

@@ -1,6 +1,7 @@
 package fetch_test
 
 import (
+	"context"
 	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
@@ -34,7 +35,8 @@ func TestLinesThatAreNoFields(t *testing.T) {
 			_ = buf.Flush()
 			_ = conn.Close()
 		}
-		plain, c, _ := site(t, answer, fetch.Options{})
+		turns := 0
+		plain, c, _ := site(t, answer, fetch.Options{Turn: func(context.Context, string) error { turns++; return nil }})
 		secure := httptest.NewTLSServer(http.HandlerFunc(answer))
 		t.Cleanup(secure.Close)
 		roots := x509.NewCertPool()
@@ -47,6 +49,7 @@ func TestLinesThatAreNoFields(t *testing.T) {
 			require.Equal(t, "text/html", e.ContentType, lines)
 			require.Equal(t, `"a"`, e.Header.Get("ETag"), lines)
 		}
+		require.Equal(t, 2, turns, "each request has its own")
 	}
 }
 

@@ -97,7 +97,7 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 
 // ofSpecial tells whether the month at i only names a promotion: "July 1 move-in special", "October sale".
 func (p *Prose) ofSpecial(i int) bool {
-	for k := i + 1; k <= i+6 && (!p.stop(k) || p.sym(k) == '-') && p.sym(k) != ','; k++ {
+	for k := i + 1; k <= i+6 && !p.stop(k) && p.sym(k) != ',' && (p.sym(k) != '-' || p.word(k-1) == "move"); k++ {
 		switch p.word(k) {
 		case "special", "specials", "promo", "promotion", "deal", "sale":
 			return true

@@ -14,6 +14,7 @@ var aroundClasses = map[string][]classCase{
 		{"July 1 move-in special: one month free!", "rent=?"},
 		{"October move in special, call now", ""},
 		{"Move in July 1", "available=07-01"},
+		{"T: 1 bedroom, July 1 - special price", "bedrooms=1 available=07-01"},
 	},
 	"what is near, between semicolons": {
 		{"Près de l'école; épicerie; gym", ""},
