@@ -72,8 +72,12 @@ func (h *house) api(ctx context.Context) error {
 		Tiles: h.config.Console.Tiles, Traces: h.traces, Now: time.Now, Stopping: ctx.Done(),
 	}, h.parts(waiting)...)
 	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return h.serveAPI(ctx, guard, handler) })
-	both.Go(func() error { guard.Run(ctx); return nil })
+	serving, served := context.WithCancel(context.WithoutCancel(ctx))
+	both.Go(func() error {
+		defer served()
+		return h.serveAPI(ctx, guard, handler)
+	})
+	both.Go(func() error { guard.Run(serving); return nil }) // what the last requests read is counted, too
 	both.Go(func() error { h.sample(ctx, waiting); return nil })
 	both.Go(func() error { h.warnOfDependencies(ctx); return nil })
 	return both.Wait()
