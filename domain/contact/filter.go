@@ -113,6 +113,26 @@ func (f Filter) Lists() []uuid.UUID {
 	return ids
 }
 
+// Textless is f without the texts that fields are compared with, which may be those of a person.
+func (f Filter) Textless() Filter {
+	less := func(all []Filter) (out []Filter) {
+		for _, one := range all {
+			out = append(out, one.Textless())
+		}
+		return out
+	}
+	f.All, f.Any = less(f.All), less(f.Any)
+	if f.Not != nil {
+		f.Not = new(f.Not.Textless())
+	}
+	for _, text := range []**string{&f.Equals, &f.Contains} {
+		if *text != nil {
+			*text = new("")
+		}
+	}
+	return f
+}
+
 // conditions are the names of those that are set.
 func (f Filter) conditions() []string {
 	var set []string

@@ -66,3 +66,23 @@ func TestFilter(t *testing.T) {
 		assert.Equal(t, want, name, field)
 	}
 }
+
+// What a filter looks for may be a telephone number, of which there are so few that a digest tells it.
+func TestTextless(t *testing.T) {
+	t.Parallel()
+	of := func(doc string) string {
+		var f contact.Filter
+		require.NoError(t, json.Unmarshal([]byte(doc), &f))
+		out, err := json.Marshal(f.Textless())
+		require.NoError(t, err)
+		again, err := json.Marshal(f)
+		require.NoError(t, err)
+		require.JSONEq(t, doc, string(again), "it is as it was")
+		return string(out)
+	}
+	require.JSONEq(t, `{"all": [{"tag": "vip"}, {"any": [{"field": "phone", "equals": ""}, {"field": "name", "contains": ""}]},
+		{"not": {"not": {"field": "email", "equals": ""}}}, {"field": "city", "exists": true}]}`, of(
+		`{"all": [{"tag": "vip"}, {"any": [{"field": "phone", "equals": "+15145550199"}, {"field": "name", "contains": "Jo"}]},
+		{"not": {"not": {"field": "email", "equals": "jo@example.org"}}}, {"field": "city", "exists": true}]}`))
+	require.JSONEq(t, `{}`, of(`{}`))
+}
