@@ -39,3 +39,21 @@ func TestRefusalsAreFew(t *testing.T) {
 	require.Equal(t, 2001, all)
 	require.Equal(t, 2*maxRefused+1, alone)
 }
+
+// A caller that comes from ever more addresses makes no more entries, and is counted whole.
+func TestReadsAreFew(t *testing.T) {
+	t.Parallel()
+	now, caller := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC), access.Caller{Name: "shop", KeyID: "k"}
+	var r tally
+	for n := range 3 * maxReaders {
+		r.read(now, MessageShown, "acme", "get-message", caller, db.Origin{Remote: fmt.Sprint("2001:db8::", n), KeyID: "k"})
+	}
+	entries, counted := r.take(), 0
+	require.Len(t, entries, maxReaders+1)
+	for _, e := range entries {
+		counted += e.Detail.(*tallyCount).Count
+		require.Equal(t, "shop", e.Actor)
+	}
+	require.Equal(t, 3*maxReaders, counted)
+	require.Empty(t, r.take())
+}
