@@ -148,6 +148,8 @@ type savedApart struct {
 	now  time.Time
 	done *Matched
 
+	behind map[string]time.Time // tenants that cannot be told now, and until when they are not tried again
+
 	events  []int64 // that wait for tenants, until then
 	tenants []string
 	until   []time.Time
@@ -158,8 +160,8 @@ type savedApart struct {
 // with all that come until it is tried again. An event that fails by itself for another cause that may be its own is
 // set aside for the tenant.
 func (m *SavedMatcher) tellApart(ctx context.Context, tx pgx.Tx, ids []int64, candidates []savedCandidate,
-	now time.Time, done *Matched) (taken []int64, err error) {
-	a := savedApart{m: m, tx: tx, now: now, done: done}
+	behind map[string]time.Time, now time.Time, done *Matched) (taken []int64, err error) {
+	a := savedApart{m: m, tx: tx, now: now, done: done, behind: behind}
 	of := map[string][]savedCandidate{}
 	for _, c := range candidates {
 		of[c.search.Tenant] = append(of[c.search.Tenant], c)
@@ -184,7 +186,7 @@ func (m *SavedMatcher) tellApart(ctx context.Context, tx pgx.Tx, ids []int64, ca
 
 // tell tells candidates of a tenant, at least one.
 func (a *savedApart) tell(ctx context.Context, tenant string, candidates []savedCandidate) error {
-	if a.m.behind[tenant].After(a.now) {
+	if a.behind[tenant].After(a.now) {
 		a.wait(tenant, candidates)
 		return nil
 	}
@@ -192,13 +194,12 @@ func (a *savedApart) tell(ctx context.Context, tenant string, candidates []saved
 	first, last := candidates[0].event, candidates[len(candidates)-1].event
 	switch pause := savedPause(err); {
 	case err == nil:
-		delete(a.m.behind, tenant)
 		return nil
 	case ctx.Err() != nil:
 		return err
 	case pause == savedPauseMost && first != last: // fewer at once may not take too long
 	case pause > 0:
-		a.m.behind[tenant] = a.now.Add(pause)
+		a.behind[tenant] = a.now.Add(pause)
 		a.done.Behind, a.done.Cause = append(a.done.Behind, tenant), err
 		a.wait(tenant, candidates)
 		return nil
@@ -249,6 +250,6 @@ func (a *savedApart) wait(tenant string, candidates []savedCandidate) {
 			continue
 		}
 		a.events, a.tenants = append(a.events, c.event.ID), append(a.tenants, tenant)
-		a.until = append(a.until, a.m.behind[tenant])
+		a.until = append(a.until, a.behind[tenant])
 	}
 }

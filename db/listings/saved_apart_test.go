@@ -123,6 +123,27 @@ func TestSavedLocksHoldUpTheirTenantAlone(t *testing.T) {
 		"SELECT count(*) FROM saved_matches GROUP BY tenant ORDER BY tenant DESC"))
 }
 
+// What waits for a tenant is told before what came later, also by another process: it is no home that is back.
+func TestSavedWaitsInOrder(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.matcher.Bound(100, 100, 20*time.Millisecond)
+	w.search(t, "ours", saved.Criteria{})
+	release := w.lock(t)
+	w.advert(t, "1", 1000, 1)
+	_, err := w.matcher.Next(t.Context(), 4, dbtest.After(1))
+	require.Error(t, err)
+	done, err := w.matcher.Next(t.Context(), 4, dbtest.After(1))
+	require.NoError(t, err)
+	require.Equal(t, []string{"acme"}, done.Behind)
+	release()
+	w.advert(t, "1", 900, 1)
+	w.matcher = w.Matcher()
+	require.Zero(t, w.match(t, 1), "it waits, too")
+	require.Equal(t, 1, w.match(t, 3))
+	require.Equal(t, []string{"new"}, dbtest.Lines(t, w.pool, "SELECT kind FROM saved_matches"))
+}
+
 // A letter of one tenant that is replayed while its event is compared for another one is told.
 func TestSavedReplayBesideMatch(t *testing.T) {
 	t.Parallel()

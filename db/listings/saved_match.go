@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -33,8 +32,7 @@ type SavedMatcher struct {
 	alone  int64 // the event that failed by itself last
 	failed int   // how often it did
 
-	apart  bool                 // each tenant is told behind a savepoint
-	behind map[string]time.Time // tenants that cannot be told now, and until when they are not tried again
+	apart bool // each tenant is told behind a savepoint
 
 	// Bounds. Once candidates are met, the events after that one stay in the queue: so no transaction grows without end.
 	// told is how many of them are written by one statement, which must end long before its timeout: each may be told to
@@ -46,8 +44,7 @@ type SavedMatcher struct {
 // Matcher returns a matcher that has read nothing yet.
 func (s *Saved) Matcher() *SavedMatcher {
 	return &SavedMatcher{
-		store: s, index: saved.NewIndex(), behind: map[string]time.Time{},
-		candidates: 20_000, told: 2_000, wait: 5 * time.Second,
+		store: s, index: saved.NewIndex(), candidates: 20_000, told: 2_000, wait: 5 * time.Second,
 	}
 }
 
@@ -80,6 +77,11 @@ LEFT JOIN saved_searches s ON s.id = c.search AND s.deleted_at IS NULL ORDER BY 
 	sqlSavedTake = `/* sqlSavedTake */
 SELECT event, tenants FROM saved_queue WHERE not_before IS NULL OR not_before <= $2 ORDER BY event LIMIT $1
 FOR UPDATE SKIP LOCKED`
+
+	// Tenants that cannot be told now, and until when they are not tried again: by no process, so that what comes
+	// meanwhile is told after what waits.
+	sqlSavedBehind = `/* sqlSavedBehind */
+SELECT tenant, max(not_before) FROM saved_queue, unnest(tenants) tenant WHERE not_before > $1 GROUP BY tenant`
 
 	sqlSavedTaken = `/* sqlSavedTaken */ DELETE FROM saved_queue WHERE event = ANY ($1)`
 
@@ -225,8 +227,7 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 	if m.most *= 2; m.most >= asked {
 		m.most = 0
 	}
-	maps.DeleteFunc(m.behind, func(_ string, until time.Time) bool { return now.Sub(until) > savedPauseMost })
-	m.apart = len(m.behind) > 0 || len(done.Aside) > 0 // it may go on
+	m.apart = len(done.Aside) > 0 // it may go on
 	return done, nil
 }
 
@@ -254,6 +255,16 @@ func (m *SavedMatcher) compare(ctx context.Context, tx pgx.Tx, n int, now time.T
 		}
 	}
 	m.first = ids[0]
+	behind := map[string]time.Time{}
+	rows, _ := tx.Query(ctx, sqlSavedBehind, now) // ForEachRow reports its error
+	var tenant string
+	var until time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&tenant, &until}, func() error {
+		behind[tenant] = until
+		return nil
+	}); err != nil {
+		return done, nil, err
+	}
 	if left, err = m.refresh(ctx, tx, now); err != nil {
 		return done, left, err
 	}
@@ -288,8 +299,8 @@ func (m *SavedMatcher) compare(ctx context.Context, tx pgx.Tx, n int, now time.T
 		}
 	}
 	done.Events = len(ids)
-	if m.apart {
-		if ids, err = m.tellApart(ctx, tx, ids, candidates, now, &done); err == nil {
+	if m.apart || len(behind) > 0 || len(of) > 0 {
+		if ids, err = m.tellApart(ctx, tx, ids, candidates, behind, now, &done); err == nil {
 			_, err = tx.Exec(ctx, sqlSavedTaken, ids)
 		}
 		return done, left, err
