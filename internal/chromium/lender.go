@@ -286,6 +286,7 @@ func (c *loan) serve(ctx context.Context, ws *websocket.Conn) (said string) {
 		case <-time.After(endGrace): // it ends with its pipe, if it can
 		}
 		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+		_ = c.in.Close() // which a process that has left the group may hold open
 	})()
 	_ = fromSocket(ctx, ws, c.out)
 	cancel()
