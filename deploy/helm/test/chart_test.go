@@ -718,21 +718,24 @@ func TestChromiumApart(t *testing.T) {
 // Workers of pages have a role of the database of their own, where the owner is told to grant it.
 func TestDatabaseOfPages(t *testing.T) {
 	key := func(objects map[string]any, name string) string {
+		var keys []string
 		for _, e := range objects["Deployment homes-"+name].(*apps.Deployment).Spec.Template.Spec.Containers[0].Env {
-			if e.Name == "DATABASE_URL" {
-				return e.ValueFrom.SecretKeyRef.Key
+			if strings.HasPrefix(e.Name, "DATABASE_") {
+				keys = append(keys, e.ValueFrom.SecretKeyRef.Key)
 			}
 		}
-		return ""
+		return strings.Join(keys, " ")
 	}
+	const all, few = "DATABASE_URL DATABASE_LISTEN_URL", "DATABASE_PAGES_URL DATABASE_PAGES_LISTEN_URL"
 	told := render(t, `{settings: {CONVEYOR_DATABASE_ROLES: "browser=p,drafts=p"}, roles: {images: {queues: [images, drafts],
 		replicas: 1, maxReplicas: 1, resources: {requests: {cpu: 1, memory: 1Gi}, limits: {memory: 1Gi}}}}}`)
 	for name, want := range map[string]string{
-		"browser": "DATABASE_PAGES_URL", "drafts": "DATABASE_PAGES_URL", "images": "DATABASE_URL", "api": "DATABASE_URL",
+		"browser": few, "drafts": few, "images": all, "api": all,
 	} {
 		require.Equal(t, want, key(told, name), name)
 	}
-	require.Equal(t, "DATABASE_URL", key(render(t, "{}"), "drafts"))
+	require.Equal(t, all, key(render(t, "{}"), "drafts"))
+	require.Equal(t, all, key(render(t, `{settings: {CONVEYOR_DATABASE_ROLES: "browser=p"}}`), "drafts"), "it was granted nothing")
 }
 
 // A misspelt setting is refused, also of a role, and so is one that is a secret: values are no place for it, and the

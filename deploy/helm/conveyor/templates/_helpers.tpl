@@ -89,10 +89,11 @@ envFrom:
   {{- end }}
 {{- end }}
 env:
-  {{- $pages := and .queues (hasKey $root.Values.settings "CONVEYOR_DATABASE_ROLES") }}
-  {{- range .queues }}{{ if not (has . (list "browser" "drafts")) }}{{ $pages = false }}{{ end }}{{ end }}
+  {{- $pages := not (empty .queues) }}
+  {{- $granted := get $root.Values.settings "CONVEYOR_DATABASE_ROLES" }}
+  {{- range .queues }}{{ if not (regexMatch (printf "(^|,)%s=" .) $granted) }}{{ $pages = false }}{{ end }}{{ end }}
   {{- range include "conveyor.secrets" . | fromJsonArray }}
-  {{- $key := ternary "DATABASE_PAGES_URL" . (and (eq . "DATABASE_URL") (not (empty $pages))) }}
+  {{- $key := ternary (regexReplaceAll "^DATABASE_(LISTEN_)?URL$" . "DATABASE_PAGES_${1}URL") . $pages }}
   - name: {{ . }}
     valueFrom: {secretKeyRef: {name: {{ $root.Values.secretName }}, key: {{ $key }}, optional: {{ ne . "DATABASE_URL" }}}}
   {{- end }}
