@@ -395,7 +395,11 @@ func TestACrawlLeavesTraps(t *testing.T) {
 				requested++
 			}
 		}
-		require.LessOrEqual(t, watches[path].Total(), mostPages+1, "%s: pages and robots.txt", path)
+		most := mostPages + 1 // robots.txt
+		if path == "/hop/1" {
+			most++ // where a seed leads may lead back, see keptCookies
+		}
+		require.LessOrEqual(t, watches[path].Total(), most, path)
 		require.Equal(t, mostPages, requested, path)
 	}
 	require.Equal(t, crawl.Failed, w.completed(runs[""])["http://"+silent.Addr().String()+"/"].State)

@@ -22,7 +22,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	workflowpb "go.temporal.io/api/workflow/v1"
 
 	"github.com/mtlrent/conveyor/domain/contact"
 	crawling "github.com/mtlrent/conveyor/domain/crawl"
@@ -202,14 +201,6 @@ func (d *rig) come(what string, is func() bool) {
 func (d *rig) count(sql string, args ...any) (n int) {
 	_ = d.db.QueryRow(d.ctx, sql, args...).Scan(&n)
 	return n
-}
-
-// waits says whether something of a workflow waits for room.
-func (d *rig) waits(workflow string) bool {
-	is, err := d.temporal.DescribeWorkflowExecution(d.ctx, workflow, "")
-	return err == nil && slices.ContainsFunc(is.GetPendingActivities(), func(a *workflowpb.PendingActivityInfo) bool {
-		return strings.Contains(a.GetLastFailure().GetMessage(), "waits for room")
-	})
 }
 
 // upload sends a file.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/internal/devstack"
@@ -302,7 +305,7 @@ func stallHost(w *world) (string, error) {
 	return fmt.Sprintf(": %d requests", h.total()-before), err
 }
 
-// diskFull leaves no room for images until a worker has complained.
+// diskFull leaves no room for images until a worker has complained, or, on a real disk, an image waits for room.
 func diskFull(w *world) (string, error) {
 	complaints := func() (n int) {
 		for _, r := range w.of("worker") {
@@ -315,13 +318,26 @@ func diskFull(w *world) (string, error) {
 	if err := w.disk.fill(w.ctx, w.of("worker")); err != nil {
 		return "", errors.Join(err, w.disk.free(w.ctx))
 	}
-	err := eventually(w.ctx, servicetest.Patience(), func() bool {
+	seen := func() bool {
 		w.flow.feed(1)
 		pause(w.ctx, 200*time.Millisecond)
 		return complaints() > before
-	})
+	}
+	if w.disk.real { // then nothing is written below the reserve
+		probe := w.flow.probe()
+		seen = func() bool { return w.waits("listing/kijiji/" + probe.advert) }
+	}
+	err := eventually(w.ctx, servicetest.Patience(), seen)
 	pause(w.ctx, w.spell()/2)
 	return fmt.Sprintf(": %d writes failed", complaints()-before), errors.Join(err, w.disk.free(w.ctx))
+}
+
+// waits says whether something of a workflow waits for room on the disk.
+func (w *world) waits(workflow string) bool {
+	is, err := w.temporal.DescribeWorkflowExecution(w.ctx, workflow, "")
+	return err == nil && slices.ContainsFunc(is.GetPendingActivities(), func(a *workflowpb.PendingActivityInfo) bool {
+		return strings.Contains(a.GetLastFailure().GetMessage(), "waits for room")
+	})
 }
 
 // freeze stops a role for longer than leases, heartbeats and task timeouts last, and lets it go on as if nothing had
