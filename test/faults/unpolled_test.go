@@ -16,7 +16,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -45,6 +47,7 @@ func TestAQueueThatNoWorkerPollsIsSeen(t *testing.T) {
 	all := release{binary: binary}
 	without := release{binary: binary, settings: []string{"CONVEYOR_TASK_QUEUES=" + strings.Join(d.queuesBut(unpolled), ",")}}
 	l := &Ledger{Seed: *seed, Wrong: []string{}}
+	var came time.Time // the workers
 	for _, end := range []struct {
 		name string
 		end  func(r *role) error
@@ -61,6 +64,10 @@ func TestAQueueThatNoWorkerPollsIsSeen(t *testing.T) {
 		}},
 	} {
 		d.come("nothing says that a queue has no worker", func() bool { return len(d.signs()) == 0 })
+		// One that is killed before its first heartbeat, of 5 s after its start, has polled, and is not missed for minutes.
+		d.come("the workers have told Temporal that they live", func() bool {
+			return d.alive(unpolled, came) == len(w.of("worker"))
+		})
 		for _, r := range w.of("worker") {
 			require.NoError(t, end.end(r))
 		}
@@ -96,6 +103,7 @@ func TestAQueueThatNoWorkerPollsIsSeen(t *testing.T) {
 			l.Wrong = append(l.Wrong, "without a worker that stores it, a file is "+state)
 		}
 		w.say("a worker comes")
+		came = time.Now()
 		for _, r := range w.of("worker") {
 			_, err := r.retire(w.ctx, all)
 			require.NoError(t, err)
@@ -111,6 +119,22 @@ func TestAQueueThatNoWorkerPollsIsSeen(t *testing.T) {
 	l.workflows(w)
 	l.processes(w)
 	l.close(w)
+}
+
+// alive counts the workers of a task queue that have begun after a time and told Temporal of it.
+func (d *rig) alive(queue string, since time.Time) (n int) {
+	list, err := d.temporal.WorkflowService().ListWorkers(d.ctx, &workflowservice.ListWorkersRequest{
+		Namespace: devstack.Namespace, PageSize: 500,
+	})
+	if err != nil {
+		return 0
+	}
+	for _, is := range list.GetWorkersInfo() { //nolint:staticcheck // the other list has no times of heartbeats
+		if beat := is.GetWorkerHeartbeat(); beat.GetTaskQueue() == queue && beat.GetStartTime().AsTime().After(since) {
+			n++
+		}
+	}
+	return n
 }
 
 // signAlert is what is seen only when Prometheus has asked.
