@@ -29,8 +29,8 @@ func (c *chromiumCmd) Run(ctx context.Context) error {
 	}
 	b := conf.Browser
 	if b.Password == "" {
-		return cli.UsageError("CONVEYOR_CHROMIUM_PASSWORD is not set: whoever reaches this address could read the files of " +
-			"this user by it")
+		return cli.UsageError("CONVEYOR_CHROMIUM_PASSWORD is not set: without a password, anyone who can connect to this " +
+			"address could use Chromium to read files of this user")
 	}
 	executable := cmp.Or(b.Executable, chromium.Find())
 	if err := chromium.Check(executable); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -291,15 +292,7 @@ func TestForgetBeforeALateMessage(t *testing.T) {
 			s := dboutreach.NewContacts(m.pool, nil)
 			person := put(t, s, "acme", someone(phone))
 			m.exec(t, "UPDATE tenants SET max_contacts = $1", limit)
-			tx, err := m.pool.Begin(ctx)
-			require.NoError(t, err)
-			defer func() { _ = tx.Rollback(ctx) }()
-			for _, text := range []string{
-				"SELECT set_config('conveyor.tenant', '*', true)", "SELECT FROM tenants FOR NO KEY UPDATE",
-			} {
-				_, err = tx.Exec(ctx, text)
-				require.NoError(t, err)
-			}
+			tx := m.lockTenants(t)
 			var work errgroup.Group
 			work.Go(func() error { return s.Delete(context.Background(), "acme", person, "zoe", time.Now()) })
 			m.waiting(t, 1)
@@ -320,6 +313,21 @@ func TestForgetBeforeALateMessage(t *testing.T) {
 	}
 }
 
+// lockTenants holds the rows of all tenants until the transaction, or the test, ends.
+func (m *mailing) lockTenants(t *testing.T) pgx.Tx {
+	t.Helper()
+	tx, err := m.pool.Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	for _, text := range []string{
+		"SELECT set_config('conveyor.tenant', '*', true)", "SELECT FROM tenants FOR NO KEY UPDATE",
+	} {
+		_, err = tx.Exec(t.Context(), text)
+		require.NoError(t, err)
+	}
+	return tx
+}
+
 // A person is forgotten while the contact of that person is stored again, as by an import, in a tenant with a limit.
 func TestForgetBesidePut(t *testing.T) {
 	t.Parallel()
@@ -328,15 +336,7 @@ func TestForgetBesidePut(t *testing.T) {
 	s, c := dboutreach.NewContacts(m.pool, nil), someone("+15145550001")
 	person := put(t, s, "acme", c)
 	m.exec(t, "UPDATE tenants SET max_contacts = 5")
-	tx, err := m.pool.Begin(ctx)
-	require.NoError(t, err)
-	defer func() { _ = tx.Rollback(ctx) }()
-	for _, text := range []string{
-		"SELECT set_config('conveyor.tenant', '*', true)", "SELECT FROM tenants FOR NO KEY UPDATE",
-	} {
-		_, err = tx.Exec(ctx, text)
-		require.NoError(t, err)
-	}
+	tx := m.lockTenants(t)
 	var work errgroup.Group
 	work.Go(func() error {
 		c.Name = "Zoé"
