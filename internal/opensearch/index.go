@@ -459,7 +459,7 @@ func vocabulary(p search.Page) []string {
 			return len(seen) < 1000
 		})
 	}
-	return slices.AppendSeq([]string{}, maps.Keys(seen))
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // Drop deletes all our indexes.
