@@ -41,6 +41,10 @@ type CrawlFrontier interface {
 	Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim, status string, err error)
 	Keep(ctx context.Context, run int64, worker string, urls []int64, lease time.Duration) error
 	Record(ctx context.Context, run int64, worker string, results []crawl.Result) error
+	// BeginReading and EndReading are around the reading of an answer whose URL was lost with a worker before, for Tend
+	// to know which of the many that a worker has ended it.
+	BeginReading(ctx context.Context, run int64, c crawl.Claim) error
+	EndReading(ctx context.Context, run int64, c crawl.Claim) error
 }
 
 // CrawlBase knows the run that a conditional run is compared with.
@@ -98,6 +102,10 @@ type CrawlSlots struct {
 	// other runs have hundreds of URLs in line, and a run has only some minutes for its sitemaps.
 	Sitemaps chan struct{}
 
+	// Suspect is that of the answer which may have ended a worker and is read: one at a time, so that none is taken for
+	// another.
+	Suspect chan struct{}
+
 	Results *semaphore.Weighted // bytes of results that are not recorded yet, but for small ones: unrecordedMost
 }
 
@@ -105,7 +113,7 @@ type CrawlSlots struct {
 func NewCrawlSlots(jobs, fetches, renders int) CrawlSlots {
 	return CrawlSlots{
 		Jobs: make(chan struct{}, jobs), Fetches: make(chan struct{}, fetches), Renders: make(chan struct{}, renders),
-		Sitemaps: make(chan struct{}, jobs), Results: semaphore.NewWeighted(unrecordedMost),
+		Sitemaps: make(chan struct{}, jobs), Suspect: make(chan struct{}, 1), Results: semaphore.NewWeighted(unrecordedMost),
 	}
 }
 

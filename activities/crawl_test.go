@@ -60,8 +60,11 @@ type crawled struct {
 	results map[string][]crawl.Result
 	asked   []string
 	marked  map[string]int64 // by the run
-	verdict []crawl.Verdict
-	claims  int
+
+	readings []string // that were noted
+	unnoted  int      // of them, those that fail
+	verdict  []crawl.Verdict
+	claims   int
 }
 
 func newCrawled(t *testing.T) *crawled {
@@ -116,6 +119,25 @@ func (c *crawled) Claim(_ context.Context, t crawl.Take) (claims []crawl.Claim, 
 	}
 	c.waiting, c.leased = rest, c.leased+len(claims)
 	return claims, crawl.Running, nil
+}
+
+func (c *crawled) BeginReading(_ context.Context, _ int64, claim crawl.Claim) error {
+	return c.reading("begin", claim)
+}
+
+func (c *crawled) EndReading(_ context.Context, _ int64, claim crawl.Claim) error {
+	return c.reading("end", claim)
+}
+
+func (c *crawled) reading(what string, claim crawl.Claim) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.readings = append(c.readings, what+" "+strings.TrimPrefix(claim.URL, "https://a.example"))
+	if c.unnoted > 0 {
+		c.unnoted--
+		return errors.New("connection refused")
+	}
+	return nil
 }
 
 func (c *crawled) Keep(context.Context, int64, string, []int64, time.Duration) error { return nil }

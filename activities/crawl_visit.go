@@ -347,9 +347,37 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 			r.Links = []crawl.Link{{URL: to.URL, Host: to.Host}}
 		}
 	case contained(e.Status):
+		if c.Lost > 0 {
+			leave, err := s.suspect(ctx, c)
+			if err != nil {
+				return s.ours(ctx, c, err)
+			}
+			defer leave()
+		}
 		s.read(&r, e)
 	}
 	return r
+}
+
+// suspect notes that the answer of a URL which was lost before is being read, until leave is called. The death of a
+// worker between the two is laid to that URL: they are as close together as can be, and one such answer is read at a
+// time, so that a worker that is killed for another reason, with all that it holds, is hardly ever taken for one.
+func (s *shard) suspect(ctx context.Context, c crawl.Claim) (leave func(), err error) {
+	select {
+	case s.Slots.Suspect <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if err := s.Frontier.BeginReading(ctx, s.run.ID, c); err != nil {
+		<-s.Slots.Suspect
+		return nil, err
+	}
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordGrace)
+		defer cancel()
+		_ = s.Frontier.EndReading(ctx, s.run.ID, c) // its result ends it otherwise
+		<-s.Slots.Suspect
+	}, nil
 }
 
 // contained says that an answer has the content of a page: by 204 and 205 a site says that what is shown stays.

@@ -80,7 +80,7 @@ SET status = 'IN_PROGRESS', lease = u.lease + 1, claimed_at = now(), claimed_by_
     lease_until = now() + $8::interval, updated_at = now()
 FROM picked p
 WHERE u.run_id = $1 AND u.ctid = p.ctid AND p.turn BETWEEN 1 AND 2000000000
-RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_at, p.turn`
+RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lost_leases, u.lease, p.updated_at, p.turn`
 
 // sqlCrawlSearched is a condition on a URL u: it was not removed from the search, or has come back since.
 const sqlCrawlSearched = `(SELECT r.url_key FROM page_removals r
@@ -126,7 +126,7 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 	b.Queue(claim, args...).Query(func(rows pgx.Rows) error {
 		claims, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crawl.Claim, err error) {
 			var etag, modified *string
-			into := []any{&c.ID, &c.URL, &c.Host, &c.Depth, &c.Tries, &c.Lease, &c.QueuedAt, &c.Turn}
+			into := []any{&c.ID, &c.URL, &c.Host, &c.Depth, &c.Tries, &c.Lost, &c.Lease, &c.QueuedAt, &c.Turn}
 			if t.Base > 0 {
 				into = append(into, &etag, &modified)
 			}
@@ -158,6 +158,26 @@ WHERE run_id = $1 AND id = ANY ($2) AND claimed_by_worker = $3 AND status = 'IN_
 func (s *Crawls) Keep(ctx context.Context, run int64, worker string, urls []int64, lease time.Duration) error {
 	_, err := s.pool.Exec(ctx, sqlCrawlKeep, run, urls, worker, lease)
 	return fault.Wrap(err, "keep leases of run %d", run)
+}
+
+const sqlCrawlReading = `/* sqlCrawlReading */
+UPDATE crawl_urls SET readings = CASE WHEN $4 THEN readings + 1 ELSE 0 END
+WHERE run_id = $1 AND id = $2 AND lease = $3 AND status = 'IN_PROGRESS'`
+
+// BeginReading notes that a worker begins to read the answer of a URL whose lease was lost before: Tend counts those
+// that end meanwhile. It is fault.Conflict where the lease is lost by now.
+func (s *Crawls) BeginReading(ctx context.Context, run int64, c crawl.Claim) error {
+	tag, err := s.pool.Exec(ctx, sqlCrawlReading, run, c.ID, c.Lease, true)
+	if err == nil && tag.RowsAffected() == 0 {
+		return fault.Newf(fault.Conflict, "the lease of URL %d is lost", c.ID)
+	}
+	return fault.Wrap(err, "note reading of URL %d", c.ID)
+}
+
+// EndReading notes that the worker has lived through what BeginReading noted. A result does so as well.
+func (s *Crawls) EndReading(ctx context.Context, run int64, c crawl.Claim) error {
+	_, err := s.pool.Exec(ctx, sqlCrawlReading, run, c.ID, c.Lease, false)
+	return fault.Wrap(err, "note end of reading of URL %d", c.ID)
 }
 
 // Whoever writes results takes this lock first: so the writers of one run take turns, each sees what the ones before it
@@ -193,7 +213,7 @@ WITH run AS (
         error = nullif(r.error, ''), error_class = nullif(r.error_class, ''), title = nullif(r.title, ''),
         body_key = nullif(r.body_key, ''), took_ms = CASE WHEN r.asked THEN r.took_ms END, links = r.links,
         visited_at = CASE WHEN r.asked AND r.status <> 'QUEUED' THEN now() END,
-        updated_at = now(), lease_until = NULL,
+        updated_at = now(), lease_until = NULL, readings = 0,
         seq = CASE WHEN r.asked OR r.status <> 'QUEUED' THEN run.seq ELSE u.seq END,
         claimed_at = CASE WHEN r.status = 'QUEUED' THEN NULL ELSE u.claimed_at END,
         claimed_by_worker = CASE WHEN r.status = 'QUEUED' THEN NULL ELSE u.claimed_by_worker END,

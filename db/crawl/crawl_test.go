@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -79,9 +80,15 @@ func (f frontier) stored(t *testing.T) (all []string) {
 func (f frontier) recovers(t *testing.T) {
 	t.Helper()
 
+	f.recoversAll(t, 1)
+}
+
+func (f frontier) recoversAll(t *testing.T, n int) {
+	t.Helper()
+
 	require.Eventually(t, func() bool {
 		p, err := f.Tend(t.Context(), f.run.ID, true)
-		return err == nil && p.Recovered == 1
+		return err == nil && p.Recovered == n
 	}, servicetest.Patience(), 100*time.Millisecond)
 }
 
@@ -253,6 +260,52 @@ func TestLostLease(t *testing.T) {
 	require.Equal(t, []string{"/ 0 IN_PROGRESS"}, f.stored(t))
 	require.NoError(t, f.Record(ctx, f.run.ID, "alive", []crawl.Result{dbtest.Visited(again)}))
 	require.Equal(t, []string{"/ 0 VISITED"}, f.stored(t))
+}
+
+// A URL that ends the workers that read it fails after the third. What they had beside it, and what they read before, is
+// not taken for it, however often they are killed.
+func TestAURLThatKillsItsReader(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, nil), t.Context()
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{
+		dbtest.Visited(f.claim(t, "w", 1)[0], "/kills", "/read", "/waits"),
+	}))
+	byURL := func() map[string]crawl.Claim {
+		claims := map[string]crawl.Claim{}
+		for _, c := range f.claim(t, "w", 10) {
+			claims[strings.TrimPrefix(c.URL, "https://a.example")] = c
+		}
+		return claims
+	}
+	dies := func() {
+		dbtest.Exec(t, f.pool, "UPDATE crawl_urls SET lease_until = now() - interval '1 s' WHERE status = 'IN_PROGRESS'")
+		f.recoversAll(t, 3)
+	}
+	require.Zero(t, byURL()["/kills"].Lost)
+	dies()
+	for range 2 {
+		require.Equal(t, "/ 0 VISITED /kills 1 QUEUED /read 1 QUEUED /waits 1 QUEUED", strings.Join(f.stored(t), " "))
+		claims := byURL()
+		require.Positive(t, claims["/kills"].Lost)
+		require.NoError(t, f.BeginReading(ctx, f.run.ID, claims["/read"]))
+		require.NoError(t, f.EndReading(ctx, f.run.ID, claims["/read"]))
+		require.NoError(t, f.BeginReading(ctx, f.run.ID, claims["/kills"]))
+		dies()
+	}
+	require.Equal(t, []string{"/ 0 VISITED", "/kills 1 FAILED", "/read 1 QUEUED", "/waits 1 QUEUED"}, f.stored(t))
+	require.Equal(t, []string{"3 workers died or hung with it, the last 2 while they read it: invalid"}, dbtest.Query[string](t,
+		f.pool, "SELECT error || ': ' || error_class FROM crawl_urls WHERE status = 'FAILED'"))
+	n, err := f.Run(ctx, f.run.ID)
+	require.NoError(t, err)
+	require.Equal(t, crawl.Running, n.Status)
+
+	claims := byURL()
+	require.NoError(t, f.BeginReading(ctx, f.run.ID, claims["/waits"]))
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{{Claim: claims["/waits"], State: crawl.Queued, Asked: true}}))
+	require.Equal(t, []int{0}, dbtest.Query[int](t, f.pool, "SELECT readings::int FROM crawl_urls WHERE id = $1", claims["/waits"].ID),
+		"a result ends it as well")
+	require.Equal(t, fault.Conflict, fault.ClassOf(f.BeginReading(ctx, f.run.ID, claims["/waits"])), "its lease is over")
 }
 
 // A result of a lease that was lost brings no links in place of those of the result that counted, also where a page

@@ -295,8 +295,8 @@ WITH again AS (
         AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED') AND ($8 OR NOT ` + sqlCrawlLeads + `)
     ORDER BY id LIMIT $4
 ), queued AS (
-    UPDATE crawl_urls u SET status = 'QUEUED', seq = $5, tries = 0, retry_count = 0, lost_leases = 0, due_at = NULL,
-        visited_at = NULL, links = NULL, updated_at = $6
+    UPDATE crawl_urls u SET status = 'QUEUED', seq = $5, tries = 0, retry_count = 0, lost_leases = 0, readings = 0,
+        due_at = NULL, visited_at = NULL, links = NULL, updated_at = $6
     FROM again a WHERE u.run_id = $1 AND u.id = a.id
 ), forgotten AS (
     DELETE FROM crawl_tries t USING again a WHERE t.run_id = $1 AND t.url_id = a.id

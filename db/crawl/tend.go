@@ -10,22 +10,30 @@ import (
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
-// A URL at which workers died over and over is not given to another one. After Postgres has started, workers have time
-// to extend leases that ended while it was away.
+// A URL at which workers died over and over is not given to another one: after $3 deaths in a row while it was read, or
+// $2 of workers that had it, whatever they did with it. After Postgres has started, workers have time to extend leases
+// that ended while it was away.
 const sqlCrawlExpire = `/* sqlCrawlExpire */
 WITH run AS (
     SELECT id, seq + 1 AS seq FROM crawl_runs WHERE id = $1
+), ended AS (
+    SELECT id, CASE
+        WHEN readings >= $3 THEN
+            lost_leases + 1 || ' workers died or hung with it, the last ' || readings || ' while they read it'
+        WHEN lost_leases + 1 >= $2 THEN 'its lease ended ' || $2 || ' times: its worker died or hung'
+        END AS why
+    FROM crawl_urls
+    WHERE run_id = $1 AND status = 'IN_PROGRESS' AND lease_until < now()
+        AND pg_postmaster_start_time() < now() - interval '10 s'
 ), lost AS (
     UPDATE crawl_urls u
-    SET status = CASE WHEN u.lost_leases + 1 < $2 THEN 'QUEUED' ELSE 'FAILED' END, lost_leases = u.lost_leases + 1,
-        error = CASE WHEN u.lost_leases + 1 >= $2 THEN
-            'its lease ended ' || $2 || ' times: its worker died or hung' END,
-        error_class = CASE WHEN u.lost_leases + 1 >= $2 THEN 'invalid' END,
-        visited_at = CASE WHEN u.lost_leases + 1 >= $2 THEN now() END,
+    SET status = CASE WHEN e.why IS NULL THEN 'QUEUED' ELSE 'FAILED' END, lost_leases = u.lost_leases + 1,
+        error = e.why, error_class = CASE WHEN e.why IS NOT NULL THEN 'invalid' END,
+        visited_at = CASE WHEN e.why IS NOT NULL THEN now() END,
         lease_until = NULL, claimed_at = NULL, claimed_by_worker = NULL, updated_at = now(), seq = run.seq
-    FROM run
-    WHERE u.run_id = $1 AND u.status = 'IN_PROGRESS' AND u.lease_until < now()
-        AND pg_postmaster_start_time() < now() - interval '10 s'
+    FROM ended e, run
+    WHERE u.run_id = $1 AND u.id = ANY (ARRAY(SELECT id FROM ended)) AND u.id = e.id AND u.status = 'IN_PROGRESS'
+        AND u.lease_until < now()
     RETURNING u.status
 ), n AS (
     SELECT count(*) AS lost, count(*) FILTER (WHERE status = 'FAILED') AS failed FROM lost
@@ -97,9 +105,14 @@ SELECT status, discovered,
         AND lease_until > now() + interval '10 s'), pauses
 FROM crawl_runs WHERE id = $1`
 
-// maxLostLeases is how often a URL may be lost with its worker: often, for most of those that are lost only waited
-// there.
-const maxLostLeases = 25
+const (
+	// maxLostLeases is how often a URL may be lost with its worker: often, for most of those that are lost only waited
+	// there.
+	maxLostLeases = 25
+	// maxReadings is how many workers in a row may die while they read a URL that was lost before: it is what killed the
+	// worker before these as well, so three died of it.
+	maxReadings = 2
+)
 
 // Tend does a cycle of maintenance: leases that have ended are queued again, shorter ways are passed on, and a run
 // whose frontier was empty at crawl.EmptyLooks looks in a row is completed. Several callers at once do no harm. Without
@@ -115,7 +128,9 @@ func (s *Crawls) Tend(ctx context.Context, run int64, expire bool) (p crawl.Prog
 		return nil
 	}
 	if expire {
-		b.Queue(sqlCrawlExpire, run, maxLostLeases).QueryRow(func(row pgx.Row) error { return none(row, &p.Recovered) })
+		b.Queue(sqlCrawlExpire, run, maxLostLeases, maxReadings).QueryRow(func(row pgx.Row) error {
+			return none(row, &p.Recovered)
+		})
 	}
 	b.Queue(sqlCrawlSpread, run).QueryRow(func(row pgx.Row) error { return none(row, &p.Spread) })
 	b.Queue(sqlCrawlLook, run, crawl.EmptyLooks)

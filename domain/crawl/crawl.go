@@ -92,6 +92,7 @@ type Claim struct {
 	Host         string // lower case, with a port that is not the scheme's
 	Depth        int
 	Tries        int       // fetches before this one
+	Lost         int       // leases before this one that ended, with their worker or while it was away
 	Lease        int64     // of this claim; a result under another one is of a lease that was lost
 	QueuedAt     time.Time // when it could first have been claimed
 	ETag         string    // of the base run's answer; "" = none
