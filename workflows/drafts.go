@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -47,6 +48,9 @@ func classes() (names []string) {
 	return names
 }
 
+// crawlTries is how many workers may be stopped, or die, while they load the page of a draft.
+const crawlTries = 3
+
 // DraftHeartbeat is how long a worker that makes a draft may be silent before another takes it over.
 const DraftHeartbeat = 10 * time.Second
 
@@ -75,7 +79,9 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 		StartToCloseTimeout: 2 * time.Minute, HeartbeatTimeout: DraftHeartbeat, Summary: Summary(web.Show(request.URL), 200),
 		DisableEagerExecution: true,
 		// A page that cannot be loaded is a result, not an error. An error is a run that was stopped in the middle.
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: 3},
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: crawlTries,
+		},
 	})
 	result, err := call(crawler, do.RunCrawler, request)
 	switch {
@@ -83,7 +89,11 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 		return DraftResult{}, err
 	case err != nil: // a panic, or this page crashed one worker after another
 		class, _ := fault.Of(Fault(err))
-		result = draft.Fail(request, class, "run crawler: "+message(err), workflow.Now(ctx).UTC())
+		why := message(err)
+		if _, lost := errors.AsType[*temporal.TimeoutError](err); lost {
+			why = fmt.Sprintf("the worker that loaded it died or hung, at the last of %d tries", crawlTries)
+		}
+		result = draft.Fail(request, class, "run crawler: "+why, workflow.Now(ctx).UTC())
 	case result.Outcome == draft.Unmade:
 		return DraftResult{}, temporal.NewApplicationError(result.Error, string(result.Class))
 	}

@@ -123,7 +123,8 @@ func TestCrawlDraftLosesItsWorker(t *testing.T) {
 	s.on(env, nil)
 	env.OnActivity(drafts.RunCrawler, mock.Anything, resolved).Return(draft.Result{}, silent).Times(3)
 	env.OnActivity(drafts.PersistDraft, mock.Anything, mock.MatchedBy(func(r draft.Result) bool {
-		return r.Outcome == draft.Failed && r.Class == fault.Transient && r.Error != "" && r.Request == resolved
+		return r.Outcome == draft.Failed && r.Class == fault.Transient && r.Request == resolved &&
+			r.Error == "run crawler: the worker that loaded it died or hung, at the last of 3 tries"
 	})).Return(activities.Persisted{}, nil).Once()
 	got, err := crawlDraft(env)
 	require.NoError(t, err)
