@@ -106,6 +106,8 @@ type CrawlSlots struct {
 	// another.
 	Suspect chan struct{}
 
+	ways *ways
+
 	Results *semaphore.Weighted // bytes of results that are not recorded yet, but for small ones: unrecordedMost
 }
 
@@ -114,6 +116,7 @@ func NewCrawlSlots(jobs, fetches, renders int) CrawlSlots {
 	return CrawlSlots{
 		Jobs: make(chan struct{}, jobs), Fetches: make(chan struct{}, fetches), Renders: make(chan struct{}, renders),
 		Sitemaps: make(chan struct{}, jobs), Suspect: make(chan struct{}, 1), Results: semaphore.NewWeighted(unrecordedMost),
+		ways: new(ways),
 	}
 }
 

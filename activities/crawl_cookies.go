@@ -3,39 +3,134 @@ package activities
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// keptCookies are the cookies that the page of a claim waits for, which has answered by a redirect: to itself, or to an
-// address that leads back to it and sets them, or looks at them, on the way. "" = it waits for none.
-func (s *shard) keptCookies(ctx context.Context, c crawl.Claim, e web.Exchange) string {
-	var jar cookies
-	if e.RedirectTo == "" || !jar.set(c.URL, e.Header) {
-		return ""
+// A way is how far a page has come that waits for its cookies.
+type way struct {
+	first web.Exchange // the redirect of the page
+	jar   cookies
+	via   string // what is asked for next; "" = the page
+}
+
+// ways are those of pages whose host's next turn was too far away.
+type ways struct {
+	mu sync.Mutex
+	of map[wayOf]*way
+}
+
+// wayOf names a URL of a run.
+type wayOf struct{ run, url int64 }
+
+const waysMost = 1000
+
+// take returns that of a URL, nil where there is none.
+func (w *ways) take(of wayOf) *way {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.of[of]
+	delete(w.of, of)
+	return one
+}
+
+// put keeps that of a URL. Those that others have taken, or were forgotten, begin anew.
+func (w *ways) put(of wayOf, one *way) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil || len(w.of) >= waysMost {
+		w.of = map[wayOf]*way{}
+	}
+	w.of[of] = one
+}
+
+// askKept asks for the page of a claim, and once more with its cookies where it answers by a redirect that waits for
+// them: to itself, or to an address that leads back to it and sets them, or looks at them, on the way. Each request has
+// a turn of its host. Where the next one is too far away the error is fault.Limited, and the page goes on from there
+// when it is claimed again.
+func (s *shard) askKept(ctx context.Context, c crawl.Claim, t *turn) (e web.Exchange, err error) {
+	request := web.Request{URL: c.URL, Header: conditional(c), Files: s.run.Settings.StoreBodies}
+	of := wayOf{s.run.ID, c.ID}
+	w := s.Slots.ways.take(of)
+	if w == nil {
+		if e, err = s.request(ctx, request); err != nil {
+			return e, err
+		}
+		if w = s.waitsFor(ctx, c, e); w == nil {
+			return e, nil
+		}
+		if err = s.next(ctx, c, t, e); err != nil {
+			s.Slots.ways.put(of, w)
+			return e, err
+		}
+	}
+	if w.via != "" {
+		e, err = s.request(ctx, web.Request{URL: w.via, Header: w.jar.header(nil, w.via)})
+		if err != nil {
+			return e, err
+		}
+		back := e.RedirectTo == c.URL && w.jar.set(e.URL, e.Header) && w.jar.of(c.URL) != ""
+		if crawl.Judge(e.Status, e.RetryAfter, nil).Refused { // it is the host's answer for the page, too
+			e.URL = c.URL
+			return e, nil
+		}
+		if !back {
+			return w.first, nil
+		}
+		w.via = ""
+		if err = s.next(ctx, c, t, e); err != nil {
+			s.Slots.ways.put(of, w)
+			return w.first, err
+		}
+	}
+	request.Header = w.jar.header(request.Header, c.URL)
+	return s.request(ctx, request)
+}
+
+// request asks in the time that the run gives a request.
+func (s *shard) request(ctx context.Context, r web.Request) (web.Exchange, error) {
+	within, cancel := context.WithTimeout(ctx, s.run.Settings.Timeout())
+	defer cancel()
+	return s.Web.Ask(within, r)
+}
+
+// next leaves the host after an answer, and waits for its next turn.
+func (s *shard) next(ctx context.Context, c crawl.Claim, t *turn, e web.Exchange) error {
+	t.leave(crawl.Judge(e.Status, e.RetryAfter, nil))
+	t.leave = func(crawl.Verdict) {}
+	leave, err := s.Hosts.Enter(ctx, c.Host, t.delay)
+	if err != nil {
+		return heldBy(t.delay, err)
+	}
+	t.leave = leave
+	return nil
+}
+
+// waitsFor is the way of a page that has answered; nil = it waits for no cookies.
+func (s *shard) waitsFor(ctx context.Context, c crawl.Claim, e web.Exchange) *way {
+	w := &way{first: e}
+	if e.RedirectTo == "" || !w.jar.set(c.URL, e.Header) {
+		return nil
 	}
 	if e.RedirectTo != c.URL {
-		if !s.mayReturn(ctx, c, e.RedirectTo) {
-			return ""
+		w.via = e.RedirectTo
+		if !s.mayReturn(ctx, c, w.via) {
+			return nil
 		}
-		request := web.Request{URL: e.RedirectTo}
-		if kept := jar.of(e.RedirectTo); kept != "" {
-			request.Header = map[string]string{"Cookie": kept}
-		}
-		way, err := s.Web.Ask(ctx, request)
-		if err != nil || way.RedirectTo != c.URL || !jar.set(way.URL, way.Header) {
-			return ""
-		}
+	} else if w.jar.of(c.URL) == "" {
+		return nil
 	}
-	return jar.of(c.URL)
+	return w
 }
 
 // mayReturn says whether an address, to which the page of a claim redirects, may lead back there and be asked at once:
@@ -107,6 +202,17 @@ func (k *cookies) set(address string, h textproto.MIMEHeader) bool {
 	}
 	k.jar.SetCookies(at.Target(), set)
 	return true
+}
+
+// header is that of a request for an address, with the cookies that there are.
+func (k *cookies) header(with map[string]string, address string) map[string]string {
+	kept := k.of(address)
+	if kept == "" {
+		return with
+	}
+	out := map[string]string{"Cookie": kept}
+	maps.Copy(out, with)
+	return out
 }
 
 // of is the Cookie header of a request for an address.

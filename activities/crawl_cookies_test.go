@@ -1,12 +1,16 @@
 package activities_test
 
 import (
+	"errors"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
@@ -47,7 +51,7 @@ func TestCrawlBringsCookiesBack(t *testing.T) {
 		}
 		require.Equal(t, tt.state, c.work()["/"], tt)
 		require.Len(t, c.asked, tt.asked, tt)
-		require.Len(t, c.verdict, len(c.results), "a turn a URL")
+		require.Len(t, c.verdict, len(c.asked), "a turn a request")
 	}
 }
 
@@ -107,6 +111,47 @@ func TestCrawlBringsCookiesBackFromElsewhere(t *testing.T) {
 			}
 			require.Equal(t, tt.state, c.work()[tt.at])
 			require.Len(t, c.asked, tt.asked)
+			require.Len(t, c.verdict, tt.asked, "a turn a request")
 		})
+	}
+}
+
+// Each request of a page that waits for its cookies has a turn of its host: where the next one is far away, the page
+// goes on from there later. An answer on the way that refuses counts for the host and for the page.
+func TestCrawlBringsCookiesBackInTurn(t *testing.T) {
+	t.Parallel()
+
+	for _, refused := range []int{0, 429, 503} {
+		c := newCrawled(t)
+		turns, checks := 0, 0
+		c.turn = func(string) error {
+			if turns++; turns%2 == 0 {
+				return &fault.Error{Class: fault.Limited, After: time.Millisecond, Err: errors.New("its turn is far away")}
+			}
+			return nil
+		}
+		c.answer = func(r web.Request) (web.Exchange, error) {
+			e := status(r, 302)
+			switch {
+			case r.URL == "https://a.example/" && r.Header["Cookie"] == "ok=1":
+				return html(r, "<title>Behind it</title>"), nil
+			case r.URL == "https://a.example/":
+				e.RedirectTo = "https://a.example/check"
+			default:
+				if checks++; checks == 1 && refused > 0 {
+					return status(r, refused), nil
+				}
+				e.RedirectTo = "https://a.example/"
+				e.Header["Set-Cookie"] = []string{"ok=1; Path=/"}
+			}
+			return e, nil
+		}
+		require.Equal(t, "VISITED", c.work()["/"], refused)
+		if refused == 0 {
+			require.Equal(t, []string{"https://a.example/", "https://a.example/check", "https://a.example/"}, c.asked)
+		} else {
+			require.Contains(t, c.verdict, crawl.Refused(0), refused)
+		}
+		require.Len(t, c.verdict, len(c.asked), refused)
 	}
 }

@@ -56,7 +56,7 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	if delay > 0 && pause(waiting, delay) != nil {
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	}
-	leave, done, err := s.turn(waiting, c)
+	t, done, err := s.turn(waiting, c)
 	switch class, after := fault.Of(err); {
 	case err == nil:
 		defer done()
@@ -71,11 +71,11 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	}
 	if s.run.Settings.StoreBodies {
 		if wait := s.keeper.enter(s.Now(), s.Policy); wait > 0 {
-			leave(crawl.Unasked)
+			t.leave(crawl.Unasked)
 			return crawl.Result{Claim: c, State: crawl.Queued, After: wait}
 		}
 	}
-	e, err := s.ask(ctx, c, leave)
+	e, err := s.ask(ctx, c, t)
 	if err != nil {
 		s.unasked()
 	}
@@ -132,9 +132,15 @@ var errDisallowed = fault.Newf(fault.Blocked, "robots.txt disallows it")
 // renderPatience is how long a URL waits for the browser: then another worker, whose browser may be free, can have it.
 const renderPatience = time.Second
 
+// A turn is that of a host that asks for a delay between requests, 0 = none.
+type turn struct {
+	leave func(crawl.Verdict)
+	delay time.Duration
+}
+
 // turn waits until a URL may be requested: its host is ready for it, and this process. Both are held until leave and
 // done are called. Nothing is requested while robots.txt is not known.
-func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdict), done func(), err error) {
+func (s *shard) turn(ctx context.Context, c crawl.Claim) (t *turn, done func(), err error) {
 	var delay time.Duration
 	if s.run.Settings.RespectRobots {
 		a, err := web.Canonical(c.URL)
@@ -169,20 +175,21 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 		}()
 	}
 	done = func() { <-s.Slots.Jobs; free() }
-	if leave, err = enter(ctx, s.Slots.Jobs, s.Hosts, c.Host, delay); err != nil {
+	leave, err := enter(ctx, s.Slots.Jobs, s.Hosts, c.Host, delay)
+	if err != nil {
 		return nil, nil, heldBy(delay, err)
 	}
-	return leave, done, nil
+	return &turn{leave, delay}, done, nil
 }
 
 // ask makes the request, and for a run that renders has the browser load the page if the answer is one. It leaves the
 // host, whatever happens.
-func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict)) (e web.Exchange, err error) {
+func (s *shard) ask(ctx context.Context, c crawl.Claim, t *turn) (e web.Exchange, err error) {
 	defer func() {
 		if ctx.Err() != nil {
-			leave(crawl.Unasked)
+			t.leave(crawl.Unasked)
 		} else {
-			leave(crawl.Judge(e.Status, e.RetryAfter, err))
+			t.leave(crawl.Judge(e.Status, e.RetryAfter, err))
 		}
 	}()
 	select {
@@ -191,21 +198,8 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	case <-ctx.Done():
 		return e, ctx.Err()
 	}
-	within, cancel := context.WithTimeout(ctx, s.run.Settings.Timeout())
-	defer cancel()
-	request := web.Request{URL: c.URL, Header: conditional(c), Files: s.run.Settings.StoreBodies}
-	if e, err = s.Web.Ask(within, request); err != nil {
+	if e, err = s.askKept(ctx, c, t); err != nil {
 		return e, err
-	}
-	if kept := s.keptCookies(within, c, e); kept != "" { // it wants to know that we keep its cookies
-		request.Header = conditional(c)
-		if request.Header == nil {
-			request.Header = map[string]string{}
-		}
-		request.Header["Cookie"] = kept
-		if e, err = s.Web.Ask(within, request); err != nil {
-			return e, err
-		}
 	}
 	s.Metrics.Fetched(e.FirstByte)
 	if html, _ := crawl.Kind(e.ContentType, e.Raw, e.Body); !s.run.Settings.Render || !html || !contained(e.Status) {
