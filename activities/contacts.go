@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
 
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -38,6 +40,8 @@ type ImportChunks struct {
 	Yields  *ImportYields
 	Metrics ImportMetrics
 	Now     func() time.Time
+
+	suspect sync.Mutex // of the chunk that may have ended a worker and is read: none is taken for another
 }
 
 // ImportUploads has the rows of uploads.
@@ -83,6 +87,10 @@ type ImportEnds interface {
 type ImportParsed interface {
 	Pending(ctx context.Context, tenant string, id uuid.UUID, from, most int) ([]contact.Chunk, error)
 	Parsed(ctx context.Context, tenant string, id uuid.UUID, numbers []int, now time.Time) error
+	// BeginChunk returns how many readings of a chunk have begun in a row and not ended, this one included. It is called
+	// once a worker has not ended the chunk's group, which has many.
+	BeginChunk(ctx context.Context, tenant string, id uuid.UUID, n int) (begun int, err error)
+	EndChunk(ctx context.Context, tenant string, id uuid.UUID, n int) error
 }
 
 // ImportFiles has the uploaded files. A file that is not there is fault.Gone.
@@ -361,7 +369,7 @@ func (a *ImportChunks) parse(ctx context.Context, u contact.Import, c contact.Ch
 	}
 	defer end()
 	began := a.Now()
-	rows, err := a.rows(ctx, u, c)
+	rows, err := a.read(ctx, u, c)
 	if err != nil {
 		return 0, err
 	}
@@ -373,8 +381,14 @@ func (a *ImportChunks) parse(ctx context.Context, u contact.Import, c contact.Ch
 	return took, nil
 }
 
-// rows reads a chunk within its bounds, on one of the Cores.
-func (a *ImportChunks) rows(ctx context.Context, u contact.Import, c contact.Chunk) ([]byte, error) {
+// read reads a chunk on one of the Cores. Where its group was tried before, which may have ended a worker, it is noted
+// while its text is read, and one such chunk is read at a time: the death of this worker is laid to it.
+func (a *ImportChunks) read(ctx context.Context, u contact.Import, c contact.Chunk) ([]byte, error) {
+	again := activity.IsActivity(ctx) && activity.GetInfo(ctx).Attempt > 1
+	if again {
+		a.suspect.Lock()
+		defer a.suspect.Unlock()
+	}
 	if err := a.Cores.take(ctx); err != nil {
 		return nil, err
 	}
@@ -383,9 +397,29 @@ func (a *ImportChunks) rows(ctx context.Context, u contact.Import, c contact.Chu
 	if err != nil {
 		return nil, err
 	}
+	if !again {
+		return a.rows(ctx, u, c, text)
+	}
+	begun, err := a.Chunks.BeginChunk(ctx, u.Tenant, u.ID, c.N)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		living, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = a.Chunks.EndChunk(living, u.Tenant, u.ID, c.N) // or with the next try
+	}()
+	if err := contact.CheckChunk(c, begun); err != nil {
+		return nil, err
+	}
+	return a.rows(ctx, u, c, text)
+}
+
+// rows reads the text of a chunk within its bounds.
+func (a *ImportChunks) rows(ctx context.Context, u contact.Import, c contact.Chunk, text []byte) ([]byte, error) {
 	var w contact.RowsWriter
 	end := a.Now().Add(parseMost)
-	err = u.Plan.Parse(bytes.NewReader(text), c, func(r contact.Row) error {
+	err := u.Plan.Parse(bytes.NewReader(text), c, func(r contact.Row) error {
 		w.Add(r)
 		switch {
 		case w.Len() > rowsMost:

@@ -46,6 +46,10 @@ type fakeUpload struct {
 	begun, ended int  // readings
 	away         bool // at the end of a reading
 	reads        func()
+
+	noted []string // readings of chunks
+	died  int      // of them, those before
+	first error    // of the first reading of a file
 }
 
 func newFakeUpload(data string) *fakeUpload {
@@ -126,6 +130,18 @@ func (f *fakeUpload) Import(context.Context, string, uuid.UUID) (contact.Import,
 func (f *fakeUpload) BeginReading(context.Context, string, uuid.UUID) (int, error) {
 	f.begun++
 	return f.begun, nil
+}
+
+func (f *fakeUpload) BeginChunk(_ context.Context, _ string, _ uuid.UUID, n int) (int, error) {
+	f.noted = append(f.noted, fmt.Sprintf("begin %d", n))
+	f.died++
+	return f.died, nil
+}
+
+func (f *fakeUpload) EndChunk(ctx context.Context, _ string, _ uuid.UUID, n int) error {
+	f.noted = append(f.noted, fmt.Sprintf("end %d", n))
+	f.died = 0
+	return ctx.Err()
 }
 
 func (f *fakeUpload) EndReading(ctx context.Context, _ string, _ uuid.UUID) error {
@@ -250,6 +266,10 @@ type readerAt func(p []byte, offset int64) (int, error)
 func (r readerAt) ReadAt(p []byte, offset int64) (int, error) { return r(p, offset) }
 
 func (f *fakeUpload) ReadRange(_ context.Context, key string, offset, length int64) ([]byte, error) {
+	if err := f.first; err != nil {
+		f.first = nil
+		return nil, err
+	}
 	data, ok := f.files[key]
 	if !ok {
 		return nil, fault.Newf(fault.Gone, "%s is not there", key)

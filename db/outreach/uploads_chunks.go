@@ -106,6 +106,30 @@ func (s *Uploads) Parsed(ctx context.Context, tenant string, id uuid.UUID, numbe
 	return uploadFault(db.TenantWrite(ctx, s.pool, tenant, b), "note parsed chunks of", id)
 }
 
+const sqlChunkReading = `/* sqlChunkReading */
+UPDATE upload_chunks SET readings = readings + 1 WHERE tenant = $1 AND upload = $2 AND n = $3 RETURNING readings`
+
+// BeginChunk counts a reading of a chunk that begins, and returns how many have begun in a row and not ended, this one
+// included. A chunk of an unknown upload is fault.Gone.
+func (s *Uploads) BeginChunk(ctx context.Context, tenant string, id uuid.UUID, n int) (begun int, err error) {
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, sqlChunkReading, tenant, id, n).Scan(&begun)
+	})
+	return begun, uploadFault(err, "begin to read a chunk of", id)
+}
+
+const sqlChunkReadingEnd = `/* sqlChunkReadingEnd */
+UPDATE upload_chunks SET readings = 0 WHERE tenant = $1 AND upload = $2 AND n = $3`
+
+// EndChunk says that the reader of a chunk lives. It may be repeated.
+func (s *Uploads) EndChunk(ctx context.Context, tenant string, id uuid.UUID, n int) error {
+	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlChunkReadingEnd, tenant, id, n)
+		return err
+	})
+	return uploadFault(err, "end reading of a chunk of", id)
+}
+
 // Chunks are stored in their order, so the first one that is not stored is the number of those that are.
 const sqlChunksReady = `/* sqlChunksReady */
 SELECT c.n, c.byte_offset, c.byte_length, c.first_row, c.first_line, c.rows, c.lines

@@ -906,4 +906,21 @@ func TestUploadReadings(t *testing.T) {
 	_, err := s.BeginReading(ctx, "umbrella", u.ID)
 	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	begin(2)
+
+	require.NoError(t, s.Planned(ctx, "acme", u.ID, []byte(`{}`), "", dbtest.At(1)))
+	require.NoError(t, s.AddChunks(ctx, "acme", u.ID, []contact.Chunk{{N: 0, Length: 9}, {N: 1, Offset: 9, Length: 9}}, dbtest.At(1)))
+	chunk := func(n, want int) {
+		t.Helper()
+		begun, err := s.BeginChunk(ctx, "acme", u.ID, n)
+		require.NoError(t, err)
+		require.Equal(t, want, begun)
+	}
+	chunk(0, 1)
+	chunk(0, 2)
+	chunk(1, 1)
+	require.NoError(t, s.EndChunk(ctx, "acme", u.ID, 0))
+	chunk(0, 1)
+	chunk(1, 2)
+	_, err = s.BeginChunk(ctx, "umbrella", u.ID, 0)
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }

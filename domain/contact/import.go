@@ -22,6 +22,15 @@ func CheckReadings(begun int) error {
 		"than there is. Save the table as CSV, or split the file", mostReaders)
 }
 
+// CheckChunk is as CheckReadings for a part of a file: it is noted once a worker has ended with it among others.
+func CheckChunk(c Chunk, begun int) error {
+	if begun < mostReaders {
+		return nil
+	}
+	return fault.Newf(fault.Invalid, "the last %d workers that read the rows from line %d on ended meanwhile: they take more "+
+		"memory or time than there is. Look at what is there, or leave it out", mostReaders, c.FirstLine)
+}
+
 // mostPreviews is how many previews of a file may be at it at once, in all processes together.
 const mostPreviews = 8
 
