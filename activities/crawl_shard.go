@@ -153,7 +153,9 @@ func (s *shard) keep(ctx context.Context) {
 		s.mu.Lock()
 		urls := slices.Collect(maps.Keys(s.leased))
 		s.mu.Unlock()
-		_ = s.Frontier.Keep(ctx, s.run.ID, s.worker, urls, leaseTime)
+		_ = fault.Try("keeping leases", activity.GetLogger(ctx).Error, func() error {
+			return s.Frontier.Keep(ctx, s.run.ID, s.worker, urls, leaseTime)
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -153,7 +154,8 @@ func restart(ctx context.Context, s Starter, all []listing.Restart) error {
 	work.SetLimit(startsAtOnce)
 	for i, r := range all {
 		work.Go(func() error {
-			errs[i] = s.RestartListing(ctx, r) // a failure does not keep the others from starting
+			// A failure does not keep the others from starting.
+			errs[i] = fault.Try("starting a workflow", nil, func() error { return s.RestartListing(ctx, r) })
 			return nil
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -96,11 +97,14 @@ func resume[T any](all []T, start func(T) (bool, error)) (started int, err error
 	work.SetLimit(startsAtOnce)
 	for i, one := range all {
 		work.Go(func() error {
-			ok, err := start(one)
-			if ok {
-				n.Add(1)
-			}
-			errs[i] = err // a failure does not keep the others from starting
+			// A failure does not keep the others from starting.
+			errs[i] = fault.Try("starting a workflow", nil, func() error {
+				ok, err := start(one)
+				if ok {
+					n.Add(1)
+				}
+				return err
+			})
 			return nil
 		})
 	}

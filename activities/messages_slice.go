@@ -472,7 +472,8 @@ func request(ctx context.Context, c campaign.Claim, line *MessageLine) (answer c
 func (s *slice) record(ctx context.Context) error {
 	for first := range s.results {
 		batch := s.gather(first)
-		if err := s.store(ctx, batch); err != nil {
+		log := activity.GetLogger(ctx).Error
+		if err := fault.Try("storing results", log, func() error { return s.store(ctx, batch) }); err != nil {
 			for range s.results { // so that no request waits for ever to say what became of it
 			}
 			return err

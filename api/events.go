@@ -20,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Events serves /events: one stream of what has changed, for all that a browser shows.
@@ -279,7 +280,11 @@ func (h *hub) look() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), hubWithin)
-		marks, err := h.marks(ctx, topics, &reported)
+		var marks map[string]string
+		err := fault.Try("looking for changes", h.log.Error, func() (err error) {
+			marks, err = h.marks(ctx, topics, &reported)
+			return err
+		})
 		cancel()
 		if err != nil {
 			h.log.WarnContext(ctx, "cannot look for changes for the streams of events", "err", err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/find"
 	"github.com/mtlrent/conveyor/domain/platform"
 )
@@ -113,11 +114,16 @@ func (h Find) find(ctx context.Context, in *findInput) (*Body[Findings], error) 
 	defer cancel()
 	var asked sync.WaitGroup
 	for i, k := range kinds {
-		asked.Go(func() { found[i], late[i] = k.find(within, q) })
+		asked.Go(func() {
+			late[i] = fault.Try("finding a "+k.name, h.door.Log.Error, func() (err error) {
+				found[i], err = k.find(within, q)
+				return err
+			})
+		})
 	}
 	asked.Wait()
 	if !slices.Contains(late, nil) {
-		return nil, late[0] // Postgres is away
+		return nil, &fault.Error{Class: fault.Transient, Err: late[0]} // Postgres is away
 	}
 	out := Findings{Items: []Finding{}}
 	for i, k := range kinds {

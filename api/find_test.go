@@ -98,6 +98,16 @@ func TestFindIsPartial(t *testing.T) {
 	require.Contains(t, got.Partial, "draft")
 }
 
+// A kind that makes the API panic is left out, and said: the process and the other kinds go on.
+func TestFindPanics(t *testing.T) {
+	t.Parallel()
+	d := apitest.Open(t, func(p *apitest.Parts) {
+		p.Find.Store = db.NewFinder(nil, nil) // each statement panics
+	})
+	got := apitest.Read[api.Findings](t, d.Get(t, "/find?q=plateau"), 200)
+	require.Contains(t, got.Partial, "listing")
+}
+
 // A key of a tenant finds what is of the tenant, and nothing of the house; nobody finds a contact.
 func TestFindOfTenants(t *testing.T) {
 	t.Parallel()

@@ -361,7 +361,8 @@ func (k *keyring) used(ctx context.Context, lock db.Lock, now time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysPause)
 	go func() { // ends with ctx
 		defer cancel()
-		if err := k.store.Used(ctx, lock.ID, now); err != nil {
+		err := fault.Try("storing a use", k.log.Error, func() error { return k.store.Used(ctx, lock.ID, now) })
+		if err != nil {
 			k.log.DebugContext(ctx, "cannot store the last use of a key", "id", lock.ID, "err", err)
 		}
 	}()

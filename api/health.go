@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const (
@@ -27,7 +28,7 @@ type Health struct {
 
 // Register implements Part.
 func (h Health) Register(d *Door) {
-	r := &readiness{checks: h.Checks, unpolled: h.Unpolled}
+	r := &readiness{checks: h.Checks, unpolled: h.Unpolled, log: d.Log.Error}
 	Serve(d, huma.Operation{
 		OperationID: "health", Method: http.MethodGet, Path: "/health", Tags: []string{"operations"},
 		Summary: "Check that the process is alive", Description: "Depends on no other service. No credentials are required.",
@@ -70,6 +71,7 @@ type readyOutput struct {
 type readiness struct {
 	checks   map[string]func(context.Context) error
 	unpolled func(context.Context) ([]string, error)
+	log      func(text string, args ...any)
 
 	asking sync.Mutex // requests that come meanwhile wait for the same answer
 	last   *readyOutput
@@ -91,14 +93,18 @@ func (h *readiness) ready(ctx context.Context, _ *struct{}) (*readyOutput, error
 	for name, check := range h.checks {
 		out.Body.Services[name] = backlog.Away
 		go func() { // ends with the check
-			err := check(ctx)
+			err := fault.Try("checking "+name, h.log, func() error { return check(ctx) })
 			answers <- func() { out.Body.Services[name] = state(err) }
 		}()
 	}
 	if h.unpolled != nil {
 		asked++
 		go func() {
-			queues, err := h.unpolled(ctx)
+			var queues []string
+			err := fault.Try("looking for workers", h.log, func() (err error) {
+				queues, err = h.unpolled(ctx)
+				return err
+			})
 			answers <- func() {
 				if err == nil { // an error is one of temporal, which is checked too
 					out.Body.Unpolled = queues

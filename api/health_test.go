@@ -98,6 +98,19 @@ func TestReadyWaitsForNoCheck(t *testing.T) {
 	}
 }
 
+// A check that panics ends no process: its service is away.
+func TestReadySurvivesAPanic(t *testing.T) {
+	t.Parallel()
+	d := apitest.Bare(t, func(p *apitest.Parts) {
+		p.Health.Checks = map[string]func(context.Context) error{
+			"postgres": func(context.Context) error { return nil }, "redis": func(context.Context) error { panic("redis") },
+		}
+		p.Health.Unpolled = func(context.Context) ([]string, error) { panic("temporal") }
+	})
+	r := apitest.Read[struct{ Services map[string]string }](t, d.Get(t, "/ready"), http.StatusServiceUnavailable)
+	require.Equal(t, map[string]string{"postgres": "ok", "redis": "away"}, r.Services)
+}
+
 // Every client may ask for readiness, so frequent requests do not mean frequent dials.
 func TestReadyIsAskedOnce(t *testing.T) {
 	t.Parallel()

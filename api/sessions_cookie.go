@@ -137,7 +137,7 @@ func (s *sessions) used(ctx context.Context, sum access.Sum, now time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysPause)
 	go func() { // ends with ctx; a use that is not stored is stored by the next one
 		defer cancel()
-		_ = s.store.Used(ctx, sum, now)
+		_ = fault.Try("storing the last use of a session", nil, func() error { return s.store.Used(ctx, sum, now) })
 	}()
 }
 

@@ -88,7 +88,7 @@ func (c *consumer) ready(ctx context.Context) bool {
 func (c *consumer) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
-	return c.Ready(ctx)
+	return fault.Try("asking whether to consume", c.log.Error, func() error { return c.Ready(ctx) })
 }
 
 // session consumes until the channel or ctx ends, with up to prefetch deliveries at once: fewer for the next session

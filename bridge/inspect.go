@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/certificate"
 )
 
@@ -108,8 +109,11 @@ func (i *Inspector) Queues(ctx context.Context) ([]backlog.Queue, error) {
 				}
 			}()
 			for n := next.Add(1) - 1; n < int64(len(out)); n = next.Add(1) - 1 {
-				var err error
-				if ch, err = i.look(conn, ch, &out[n]); err != nil {
+				err := fault.Try("looking at a queue", nil, func() (err error) {
+					ch, err = i.look(conn, ch, &out[n])
+					return err
+				})
+				if err != nil {
 					next.Store(int64(len(out))) // the others stop
 					return err
 				}

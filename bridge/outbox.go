@@ -159,7 +159,11 @@ func gathering(busy int, since time.Duration) time.Duration {
 // the broker is down.
 func (r *Relay) empty(ctx context.Context, p *publisher, more chan<- struct{}) bool {
 	for r.connect.unblocked(ctx) {
-		full, err := r.Cycle(ctx, p)
+		var full bool
+		err := fault.Try("publishing the outbox", r.log.Error, func() (err error) {
+			full, err = r.Cycle(ctx, p)
+			return err
+		})
 		if err != nil {
 			r.log.WarnContext(ctx, "cannot publish the outbox, trying again", "err", err)
 			return false
@@ -416,7 +420,11 @@ func (r *Relay) purge(ctx context.Context) {
 	for pause(ctx, purgeEvery) {
 		for {
 			purging, cancel := context.WithTimeout(ctx, handleTimeout)
-			n, err := r.Outbox.Purge(purging, r.now().Add(-r.Retention), purgeAtOnce)
+			var n int64
+			err := fault.Try("purging the outbox", r.log.Error, func() (err error) {
+				n, err = r.Outbox.Purge(purging, r.now().Add(-r.Retention), purgeAtOnce)
+				return err
+			})
 			cancel()
 			if err != nil && ctx.Err() == nil {
 				r.log.WarnContext(ctx, "cannot purge the outbox", "err", err)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const (
@@ -34,7 +36,11 @@ func (t *trimmer) run(ctx context.Context) {
 	}
 	for len(t.queues) > 0 && ctx.Err() == nil {
 		for _, q := range t.queues {
-			dropped, err := t.trim(ctx, q)
+			var dropped int
+			err := fault.Try("limiting a queue", t.log.Error, func() (err error) {
+				dropped, err = t.trim(ctx, q)
+				return err
+			})
 			t.metrics.dropped(q.Name, dropped)
 			if dropped > 0 {
 				t.log.WarnContext(ctx, "a queue is full: its oldest messages were dropped", "queue", q.Name,

@@ -123,3 +123,10 @@ func Survive(err *error, what string, log func(text string, args ...any)) {
 	}
 	*err = Newf(Invalid, "%s panicked: %v", what, p)
 }
+
+// Try returns the error of f, or that of its panic, as Survive makes it. What a goroutine does that is one of several
+// is tried: its panic would end the process.
+func Try(what string, log func(text string, args ...any), f func() error) (err error) {
+	defer Survive(&err, what, log)
+	return f()
+}

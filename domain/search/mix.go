@@ -76,11 +76,22 @@ func side(workers, tasks int, do func(worker, task int)) {
 		}
 	}
 	var wg sync.WaitGroup
+	panics := make([]any, workers) // those of the caller, who may survive them
 	for w := 1; w < workers; w++ {
-		wg.Go(func() { work(w) })
+		wg.Go(func() {
+			defer func() { panics[w] = recover() }()
+			work(w)
+		})
 	}
+	defer func() {
+		wg.Wait()
+		for _, p := range panics {
+			if p != nil {
+				panic(p)
+			}
+		}
+	}()
 	work(0)
-	wg.Wait()
 }
 
 // mix is the living documents of a part that have a group, ascending.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -96,7 +97,8 @@ func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]
 	told := l.listen(ctx, namespace, now)
 	asking, ctx := errgroup.WithContext(ctx)
 	for i, q := range list {
-		asking.Go(func() error {
+		asking.Go(func() (err error) {
+			defer fault.Survive(&err, "asking for the workers of "+q.queue, nil)
 			d, err := l.Temporal.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 				Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: q.queue}, TaskQueueType: q.tasks, ReportStats: true,
 			})

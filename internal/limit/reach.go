@@ -9,6 +9,8 @@ import (
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // reach asks Redis. After a failure Redis is not asked for a while, then one caller tries it while the others stay
@@ -84,8 +86,12 @@ func within[T any](ctx context.Context, timeout time.Duration, ask func(context.
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		got, err := ask(ctx)
-		answered <- answer{got, err}
+		var a answer
+		a.err = fault.Try("asking Redis", nil, func() (err error) {
+			a.got, err = ask(ctx)
+			return err
+		})
+		answered <- a
 	}()
 	select {
 	case <-ctx.Done():

@@ -144,7 +144,11 @@ func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []que
 	answers := make(chan answer, len(questions)) // with room for late answers
 	for i, q := range questions {
 		go func() { // ends with the question
-			put, err := q.ask(ctx)
+			var put func()
+			err := fault.Try("asking "+q.service, b.Log.Error, func() (err error) {
+				put, err = q.ask(ctx)
+				return err
+			})
 			answers <- answer{i, put, err}
 		}()
 	}
