@@ -24,6 +24,7 @@ type Notices struct {
 
 // NoticeStore has deliveries as they are. Its methods may be repeated.
 type NoticeStore interface {
+	NoticeHead(ctx context.Context, tenant string, id uuid.UUID) (saved.Notice, error) // without its items
 	Notice(ctx context.Context, tenant string, id uuid.UUID) (saved.Notice, error)
 	PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, p saved.Pause) (tries int, err error)
 	EndNotice(ctx context.Context, tenant string, id uuid.UUID, state, reason string, now time.Time) error
@@ -56,11 +57,10 @@ type noticesOf struct {
 }
 
 const (
-	noticesAtOnce = 2  // of one target on their way in a process
-	serverAtOnce  = 16 // by e-mail, and by Telegram
-	senderAtOnce  = 12 // of them of one tenant
-	hostAtOnce    = 8  // by webhooks of one host
-	tenantAtOnce  = 16 // by webhooks of one tenant
+	serverAtOnce = 16 // by e-mail, and by Telegram
+	senderAtOnce = 12 // of them of one tenant
+	hostAtOnce   = 8  // by webhooks of one host
+	tenantAtOnce = 16 // by webhooks of one tenant
 
 	turnAfter     = 2 * time.Second // until a notice that finds no turn looks again …
 	turnAfterMost = 5 * time.Minute // … and when it has waited long, so that many that wait for one server cost little
@@ -77,7 +77,7 @@ func (t *NoticeTurns) take(n *saved.Notice) (done func(), ok bool) {
 	if n.Channel == saved.Webhook {
 		server, tenant = hostAtOnce, tenantAtOnce
 	}
-	most := map[any]int{n.Target: noticesAtOnce, n.Server(): server, noticesOf{n.Tenant, n.Channel}: tenant}
+	most := map[any]int{n.Target: saved.AtOnceMost, n.Server(): server, noticesOf{n.Tenant, n.Channel}: tenant}
 	for of, n := range most {
 		if t.taken[of] >= n {
 			return nil, false
@@ -113,7 +113,24 @@ type NoticeDone struct {
 // dead letter, unless it is a challenge. A worker that dies between sending and recording has it sent once more, under
 // the same ID, unless it could tell the next one.
 func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDone, err error) {
-	n, err := a.Store.Notice(ctx, job.Tenant, job.ID)
+	n, err := a.Store.NoticeHead(ctx, job.Tenant, job.ID)
+	open := func() bool { return n.State == "waiting" || n.State == "started" }
+	if err == nil && open() && !said(ctx, "sent") && n.Halted() == "" {
+		now := a.Now()
+		if until := n.Until(now); until.After(now) {
+			return done, a.later(ctx, job, until.Sub(now), fmt.Errorf("target %s is told nothing until %s", n.Target,
+				until.UTC().Format(time.RFC3339)))
+		}
+		leave, ok := a.Turns.take(&n)
+		if !ok {
+			after := min(max(now.Sub(n.Due)/10, turnAfter), turnAfterMost)
+			return done, a.later(ctx, job, after, fmt.Errorf("target %s is busy", n.Target))
+		}
+		defer leave()
+	}
+	if err == nil {
+		n, err = a.Store.Notice(ctx, job.Tenant, job.ID)
+	}
 	switch class, _ := fault.Of(err); {
 	case class == fault.Gone:
 		return NoticeDone{State: "gone"}, nil
@@ -137,7 +154,7 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 		done.State = state
 		return done, nil
 	}
-	if n.State != "waiting" && n.State != "started" {
+	if !open() {
 		done.State = n.State
 		return done, nil
 	}
@@ -147,17 +164,6 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	if why := n.Idle(); why != "" {
 		return end("dropped", why)
 	}
-	now := a.Now()
-	if until := n.Until(now); until.After(now) {
-		return done, a.later(ctx, job, until.Sub(now), fmt.Errorf("target %s is told nothing until %s", n.Target,
-			until.UTC().Format(time.RFC3339)))
-	}
-	leave, ok := a.Turns.take(&n)
-	if !ok {
-		after := min(max(now.Sub(n.Due)/10, turnAfter), turnAfterMost)
-		return done, a.later(ctx, job, after, fmt.Errorf("target %s is busy", n.Target))
-	}
-	defer leave()
 	err = a.Send.Send(ctx, n)
 	switch class, after := fault.Of(err); {
 	case err == nil:

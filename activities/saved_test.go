@@ -23,6 +23,7 @@ type noticeWorld struct {
 	gone   bool
 	fail   error
 	lost   int // calls of EndNotice that fail
+	read   int // how often it was read whole
 	sent   int
 	tries  int
 	astray *time.Time // since when it is not reached
@@ -31,7 +32,15 @@ type noticeWorld struct {
 	told   []string
 }
 
+func (w *noticeWorld) NoticeHead(ctx context.Context, tenant string, id uuid.UUID) (saved.Notice, error) {
+	n, err := w.Notice(ctx, tenant, id)
+	n.Items = nil
+	w.read--
+	return n, err
+}
+
 func (w *noticeWorld) Notice(context.Context, string, uuid.UUID) (saved.Notice, error) {
+	w.read++
 	if w.gone {
 		return saved.Notice{}, fault.Newf(fault.Gone, "there is no notice")
 	}
@@ -267,6 +276,7 @@ func TestTellNoticeTurns(t *testing.T) {
 	class, after := fault.Of(err)
 	require.Equal(t, fault.Limited, class)
 	require.Positive(t, after)
+	require.Zero(t, w.read, "its items are read once there is a turn")
 	w.notice.Target = uuid.New()
 	_, err = a.TellNotice(t.Context(), activities.NoticeJob{})
 	require.NoError(t, err)

@@ -22,14 +22,27 @@ type DueNotice struct {
 	Tenant string
 }
 
-// A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
-// may have been killed. A workflow that is running is joined. Those that were never begun come first, the first of each
-// tenant before the second of any: however many are due of a tenant, or do not end, they hold up no other.
-const sqlNoticesBegin = `/* sqlNoticesBegin */
+const (
+	// sqlNoticeFree is a condition on a delivery w that waits: fewer than $2 of its target are under way at a time $1, or
+	// go before it. Those that a failure has put off are not under way.
+	sqlNoticeFree = `(w.confirms OR $2 > (
+            SELECT count(*) FROM (
+                SELECT FROM saved_deliveries o
+                WHERE o.target = w.target AND o.state IN ('waiting', 'started') AND CASE o.state
+                    WHEN 'waiting' THEN o.due_at < w.due_at
+                    ELSE o.started_at <= $1 OR o.tries = 0 AND o.unreached_since IS NULL END
+                LIMIT $2) ahead))`
+
+	// A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
+	// may have been killed. A workflow that is running is joined. Those that were never begun come first, the first of
+	// each tenant before the second of any: however many are due of a tenant, or do not end, they hold up no other. Of a
+	// target no more than $2 are under way: the others take more news until then.
+	sqlNoticesBegin = `/* sqlNoticesBegin */
 WITH turns AS (
     SELECT d.id FROM tenants k CROSS JOIN LATERAL (
-        SELECT id, due_at, row_number() OVER (ORDER BY due_at) AS turn FROM saved_deliveries
-        WHERE tenant = k.id AND state = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT $3) d
+        SELECT id, due_at, row_number() OVER (ORDER BY due_at) AS turn FROM saved_deliveries w
+        WHERE tenant = k.id AND state = 'waiting' AND due_at <= $1 AND ` + sqlNoticeFree + `
+        ORDER BY due_at LIMIT $3) d
     ORDER BY d.turn, d.due_at LIMIT $3
 ), fresh AS (
     SELECT id, tenant, due_at, confirms FROM saved_deliveries
@@ -52,19 +65,21 @@ WITH turns AS (
         reason = 'the tenant has had its quota max_notices_day of messages'
     FROM judged j WHERE d.id = j.id AND j.over RETURNING d.id
 ), again AS (
-    SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $2
+    SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $4
     ORDER BY started_at LIMIT greatest($3 - (SELECT count(*) FROM fresh), $3 / 10) FOR UPDATE SKIP LOCKED
 )
 UPDATE saved_deliveries d SET state = 'started', started_at = $1
 FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM dropped) UNION ALL SELECT id FROM again) o
 WHERE d.id = o.id RETURNING d.id, d.tenant`
+)
 
 // Begin marks up to n deliveries that are due as started, then those that were begun, or put off, before a time and
-// have not ended, n/10 of them where n are due, and returns them. From then on a delivery takes no further items. What
-// is more than the tenant's quota of a day is dropped, and not counted; a feed has it. Confirmations are no news: they
-// are not counted either.
+// have not ended, n/10 of them where n are due, and returns them. From then on a delivery takes no further items: one
+// whose target is busy is not begun. What is more than the tenant's quota of a day is dropped, and not counted; a feed
+// has it. Confirmations are no news: they are not counted either.
 func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueNotice, error) {
-	due, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now, before, n)
+	due, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now,
+		saved.AtOnceMost, n, before)
 	return due, fault.Wrap(err, "begin notices")
 }
 
@@ -94,10 +109,9 @@ FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.e
 LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1`
 )
 
-// Notice returns a delivery with its items, each home once and at most saved.MaxItems, and its address sealed. That of
-// a search that is deleted is idle, and once it is emptied fault.Gone.
-func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n saved.Notice, err error) {
-	n, err = db.One(db.TenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (n saved.Notice, err error) {
+// NoticeHead is Notice without the items.
+func (s *Saved) NoticeHead(ctx context.Context, tenant string, id uuid.UUID) (saved.Notice, error) {
+	n, err := db.One(db.TenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (n saved.Notice, err error) {
 		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Astray, &n.Confirms, &n.Search, &n.Name,
 			&n.Schedule, &n.Language, &n.Target, &n.Channel, &n.Label, &n.Standing, &n.On, &n.Stopped, &n.Sealed.Key,
 			&n.Sealed.Box)
@@ -105,10 +119,16 @@ func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n save
 	if errors.Is(err, pgx.ErrNoRows) {
 		return n, fault.Newf(fault.Gone, "there is no notice %s", id)
 	}
-	var items []saved.Item
-	if err == nil {
-		items, err = db.TenantRows(ctx, s.pool, tenant, scanSavedItem, sqlNoticeItems, id, saved.MaxItems)
+	return n, fault.Wrap(err, "read notice %s", id)
+}
+
+// Notice returns a delivery with its items, each home once and at most saved.MaxItems, and its address sealed. That of
+// a search that is deleted is idle, and once it is emptied fault.Gone.
+func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n saved.Notice, err error) {
+	if n, err = s.NoticeHead(ctx, tenant, id); err != nil {
+		return n, err
 	}
+	items, err := db.TenantRows(ctx, s.pool, tenant, scanSavedItem, sqlNoticeItems, id, saved.MaxItems)
 	n.Items = saved.Together(items)
 	if err == nil && len(n.Items) >= saved.MaxItems {
 		n.More, err = db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticeHomes, id))
@@ -214,15 +234,16 @@ func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, cla
 
 const sqlNoticesUntried = `/* sqlNoticesUntried */
 SELECT coalesce(extract(epoch FROM greatest($1 - min(due_at), '0')), 0)::float8 FROM (
-    SELECT min(due_at) AS due_at FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
+    (SELECT due_at FROM saved_deliveries w WHERE state = 'waiting' AND due_at <= $1 AND ` + sqlNoticeFree + `
+    ORDER BY due_at LIMIT 1)
     UNION ALL
-    SELECT min(due_at) FROM saved_deliveries 
+    SELECT min(due_at) FROM saved_deliveries
     WHERE state = 'started' AND tries = 0 AND unreached_since IS NULL AND started_at <= $1) d`
 
-// UntriedFor is how many seconds the oldest delivery has waited that is due, is not put off and was not tried; 0 =
-// there is none.
+// UntriedFor is how many seconds the oldest delivery has waited that is due, is not put off and was not tried,
+// and does not wait for others of its target; 0 = there is none.
 func (s *Saved) UntriedFor(ctx context.Context, now time.Time) (float64, error) {
-	age, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[float64], sqlNoticesUntried, now))
+	age, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[float64], sqlNoticesUntried, now, saved.AtOnceMost))
 	return age, fault.Wrap(err, "find the oldest notice")
 }
 

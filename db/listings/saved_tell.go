@@ -31,18 +31,37 @@ ON CONFLICT DO NOTHING`
 
 	// A target that is being deleted is waited for, and left out: what refers to it would fail, and with it the news of
 	// all others. A delivery whose sending has begun takes nothing more; what came too late for it goes into one that
-	// is due now.
+	// is due now. What is due by $5, or late for its digest ($4), joins the last delivery that waits for its turn by then,
+	// unless that is full ($6), or was begun before: it may have arrived, and its receiver knows it by its ID. A late
+	// digest that is not due yet is put off, so that all that is late is told together.
 	sqlSavedDeliver = `/* sqlSavedDeliver */
 WITH due AS (
-    SELECT t.tenant, t.id AS target, m.search, m.event, m.due_at
-    FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) m(search, event, due_at)
+    SELECT t.tenant, t.id AS target, m.search, m.event, m.due_at, m.late OR m.due_at <= $5 AS joins
+    FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::boolean[]) m(search, event, due_at, late)
     JOIN saved_targets t ON t.search = m.search AND t.kind <> 'feed' AND t.state = 'active'
     JOIN saved_matches k ON k.search = m.search AND k.event = m.event
     WHERE NOT EXISTS (SELECT FROM saved_items i WHERE i.target = t.id AND i.event = m.event)
     FOR KEY SHARE OF t
+), open AS (
+    SELECT d.id, d.target, d.due_at, o.due_at AS until
+    FROM (SELECT target, max(due_at) AS due_at FROM due WHERE joins GROUP BY target) o
+    JOIN saved_deliveries d ON d.id = (
+        SELECT id FROM saved_deliveries w
+        WHERE w.target = o.target AND w.state = 'waiting' AND NOT w.confirms AND w.due_at <= o.due_at
+            AND w.started_at IS NULL
+        ORDER BY w.due_at DESC LIMIT 1)
+    WHERE d.state = 'waiting' AND (SELECT count(*) FROM (SELECT FROM saved_items WHERE delivery = d.id LIMIT $6) i) < $6
+    ORDER BY d.target FOR UPDATE OF d
+), put_off AS (
+    UPDATE saved_deliveries d SET due_at = o.until FROM open o
+    WHERE d.id = o.id AND o.due_at > $5 AND o.due_at < o.until
+        AND NOT EXISTS (SELECT FROM saved_deliveries w WHERE w.target = o.target AND w.due_at = o.until)
+        AND NOT EXISTS (SELECT FROM due WHERE due.target = o.target AND due.due_at = o.until AND NOT joins)
 ), held AS (
     INSERT INTO saved_deliveries AS d (id, tenant, target, due_at)
-    SELECT gen_random_uuid(), tenant, target, due_at FROM (SELECT DISTINCT tenant, target, due_at FROM due) o
+    SELECT gen_random_uuid(), tenant, target, due_at FROM (
+        SELECT DISTINCT tenant, target, due_at FROM due
+        WHERE NOT joins OR NOT EXISTS (SELECT FROM open WHERE open.target = due.target)) o
     ORDER BY target, due_at
     ON CONFLICT (target, due_at) DO UPDATE SET tries = d.tries WHERE d.state = 'waiting' AND NOT d.confirms
     RETURNING id, target, due_at
@@ -50,12 +69,14 @@ WITH due AS (
     INSERT INTO saved_deliveries AS d (id, tenant, target, due_at)
     SELECT gen_random_uuid(), tenant, target, clock_timestamp() FROM (
         SELECT DISTINCT tenant, target FROM due
-        WHERE NOT EXISTS (SELECT FROM held WHERE held.target = due.target AND held.due_at = due.due_at)) o
+        WHERE NOT (joins AND EXISTS (SELECT FROM open WHERE open.target = due.target))
+            AND NOT EXISTS (SELECT FROM held WHERE held.target = due.target AND held.due_at = due.due_at)) o
     RETURNING id, target
 )
 INSERT INTO saved_items (tenant, target, event, search, delivery)
-SELECT due.tenant, due.target, due.event, due.search, coalesce(held.id, late.id)
-FROM due LEFT JOIN held ON held.target = due.target AND held.due_at = due.due_at
+SELECT due.tenant, due.target, due.event, due.search, coalesce(open.id, held.id, late.id)
+FROM due LEFT JOIN open ON due.joins AND open.target = due.target
+LEFT JOIN held ON held.target = due.target AND held.due_at = due.due_at
 LEFT JOIN late ON late.target = due.target
 ON CONFLICT DO NOTHING`
 )
@@ -114,6 +135,7 @@ func (m *SavedMatcher) tellSome(ctx context.Context, tx pgx.Tx, candidates []sav
 		old          []*int64
 		rents        []int64
 		at, due      []time.Time
+		late         []bool
 	)
 	for _, c := range candidates {
 		p := c.pair()
@@ -135,7 +157,8 @@ func (m *SavedMatcher) tellSome(ctx context.Context, tx pgx.Tx, candidates []sav
 		of, listings = append(of, c.search.ID), append(listings, c.event.ListingID)
 		events, kinds, old = append(events, c.event.ID), append(kinds, string(kind)), append(old, before)
 		rents, at = append(rents, rent), append(at, c.event.At)
-		due = append(due, c.search.Schedule.DueOf(c.event.At, now))
+		told, missed := c.search.Schedule.DueOf(c.event.At, now)
+		due, late = append(due, told), append(late, missed)
 	}
 	if len(of) == 0 {
 		return 0, nil
@@ -143,7 +166,7 @@ func (m *SavedMatcher) tellSome(ctx context.Context, tx pgx.Tx, candidates []sav
 	if _, err := tx.Exec(ctx, sqlSavedMatch, of, events, listings, kinds, old, rents, at); err != nil {
 		return 0, err
 	}
-	_, err = tx.Exec(ctx, sqlSavedDeliver, of, events, due)
+	_, err = tx.Exec(ctx, sqlSavedDeliver, of, events, due, late, now, saved.MaxItems)
 	return len(of), err
 }
 

@@ -306,11 +306,83 @@ func TestSavedDigestThatWasMissed(t *testing.T) {
 		require.Equal(t, 1, done.Matches)
 	}
 	require.Empty(t, w.notices(t, 62))
-	told := w.notices(t, 67)
+	told := w.notices(t, 72)
 	require.Len(t, told, 1)
 	require.Len(t, told[0], 2)
 	require.Empty(t, w.notices(t, 60+24*60-1))
 	require.Len(t, w.notices(t, 60+24*60), 1)
+}
+
+// What is compared after an outage is one digest, however long that takes.
+func TestSavedDigestAfterOutage(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "daily", saved.Criteria{}, func(s *saved.Search) {
+		s.Schedule = saved.Schedule{Pace: saved.Daily, At: dbtest.After(60).UTC().Format("15:04"), TimeZone: "UTC"}
+	})
+	for i := range 6 {
+		w.advert(t, fmt.Sprint(i), 1000, 10+i)
+	}
+	for i := range 5 {
+		at := 100 + 5*i
+		done, err := w.matcher.Next(t.Context(), 1, dbtest.After(at))
+		require.NoError(t, err)
+		require.Equal(t, 1, done.Matches)
+		require.Empty(t, w.notices(t, at+4), "more may come")
+	}
+	told := w.notices(t, 130)
+	require.Len(t, told, 1)
+	require.Len(t, told[0], 5)
+	w.advert(t, "next", 1000, 131)
+	require.Equal(t, 2, w.match(t, 60+24*60-2), "one late, which is told with the next digest, and one of it")
+	told = w.notices(t, 60+24*60)
+	require.Len(t, told, 1)
+	require.Len(t, told[0], 2)
+}
+
+// Of a target that is slow no more than two messages are under way: what comes meanwhile is told by one more. One that
+// a failure has put off keeps nothing from it.
+func TestSavedBusyTarget(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	var due []dblistings.DueNotice
+	for i := range 6 {
+		w.advert(t, fmt.Sprint(i), 1000, i+1)
+		require.Equal(t, 1, w.match(t, i+1))
+		begun, err := w.Begin(t.Context(), 100, dbtest.Start.Add(-time.Hour), dbtest.After(i+1))
+		require.NoError(t, err)
+		due = append(due, begun...)
+	}
+	require.Len(t, due, 2)
+	require.Equal(t, []int64{3}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
+	age, err := w.UntriedFor(t.Context(), dbtest.After(10))
+	require.NoError(t, err)
+	require.InDelta(t, (9 * time.Minute).Seconds(), age, 1, "those that are under way are not tried")
+	for _, d := range due {
+		_, err := w.PutOffNotice(t.Context(), "acme", d.ID, saved.Pause{Until: dbtest.After(20)})
+		require.NoError(t, err)
+	}
+	age, err = w.UntriedFor(t.Context(), dbtest.After(10))
+	require.NoError(t, err)
+	require.Zero(t, age, "it waits for its target")
+	require.Empty(t, w.notices(t, 11))
+	_, err = w.PutOffNotice(t.Context(), "acme", due[0].ID, missedUntil("HTTP 500", 20))
+	require.NoError(t, err)
+	told := w.notices(t, 11)
+	require.Len(t, told, 1)
+	require.Len(t, told[0], 4)
+
+	// One that is replayed may have arrived: it stays as it is.
+	require.NoError(t, w.FailNotice(t.Context(), "acme", due[0].ID, fault.Transient, "HTTP 500", dbtest.After(12)))
+	letter := dbtest.Query[int64](t, w.pool, `SELECT id FROM dead_letters WHERE queue = 'notify' AND tenant = 'acme'`)
+	_, err = db.NewDeadLetters(w.pool, dblistings.Reopeners()).Replay(t.Context(), letter[0], false, "ops", dbtest.After(13))
+	require.NoError(t, err)
+	w.advert(t, "new", 1000, 14)
+	require.Equal(t, 1, w.match(t, 14))
+	n, err := w.Notice(t.Context(), "acme", due[0].ID)
+	require.NoError(t, err)
+	require.Len(t, n.Items, 1)
 }
 
 // A delivery that fails is a dead letter, and a replay of it makes it once more.

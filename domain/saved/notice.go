@@ -49,6 +49,9 @@ type Pause struct {
 // MaxItems is how many homes a notice holds; the matches of its search have the others.
 const MaxItems = 500
 
+// AtOnceMost is how many notices of a target are on their way at once.
+const AtOnceMost = 2
+
 // TryMost is how many listings a trial of a filter compares.
 const TryMost = 2_000
 
@@ -87,6 +90,14 @@ func (n *Notice) Missed(cause error, now time.Time) (counts bool, pause time.Dur
 // Idle says why a notice that has not ended is not to be sent; "" = it is. A question to confirm an address is asked
 // once: that of a tenant that is stopped waits.
 func (n *Notice) Idle() string {
+	if why := n.Halted(); why != "" || n.Confirms || len(n.Items) > 0 {
+		return why
+	}
+	return "the listings are gone"
+}
+
+// Halted is Idle whatever its items are.
+func (n *Notice) Halted() string {
 	switch {
 	case n.Confirms && n.Standing != TargetUnconfirmed:
 		return "the address is confirmed or stopped"
@@ -98,8 +109,6 @@ func (n *Notice) Idle() string {
 		return "the target is " + n.Standing
 	case !n.On:
 		return "the search is paused"
-	case len(n.Items) == 0:
-		return "the listings are gone"
 	}
 	return ""
 }

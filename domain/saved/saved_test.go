@@ -186,16 +186,20 @@ func TestDueOfLateNews(t *testing.T) {
 		want     time.Duration
 	}{
 		"in time":     {daily, -time.Minute, 0},
-		"late":        {daily, time.Second, 5 * time.Minute},
-		"as late":     {daily, 5*time.Minute - 1, 5 * time.Minute},
-		"later":       {daily, 2 * time.Hour, 2*time.Hour + 5*time.Minute},
-		"by the hour": {saved.Schedule{Pace: saved.Hourly}, time.Minute, 5 * time.Minute},
+		"late":        {daily, time.Second, 10 * time.Minute},
+		"as late":     {daily, 5*time.Minute - 1, 10 * time.Minute},
+		"later":       {daily, 2 * time.Hour, 2*time.Hour + 10*time.Minute},
+		"by the hour": {saved.Schedule{Pace: saved.Hourly}, time.Minute, 10 * time.Minute},
+		"next soon":   {daily, 24*time.Hour - time.Minute, 24 * time.Hour},
 		"at once":     {saved.Schedule{}, time.Minute, time.Minute},
 		"quiet":       {quiet, time.Minute, time.Hour},
 	} {
-		require.Equal(t, eight.Add(tt.want), tt.schedule.DueOf(eight.Add(-time.Minute), eight.Add(tt.now)), name)
+		due, late := tt.schedule.DueOf(eight.Add(-time.Minute), eight.Add(tt.now))
+		require.Equal(t, eight.Add(tt.want), due, name)
+		require.Equal(t, tt.schedule.Pace != "" && tt.now > 0, late, name)
 	}
-	require.Equal(t, eight.Add(24*time.Hour), daily.DueOf(eight, eight.Add(time.Minute)), "of the next day")
+	due, _ := daily.DueOf(eight, eight.Add(time.Minute))
+	require.Equal(t, eight.Add(24*time.Hour), due, "of the next day")
 }
 
 func TestDue(t *testing.T) {

@@ -88,22 +88,26 @@ func (s Schedule) Due(now time.Time) time.Time {
 	return s.Loud(due).UTC()
 }
 
-// lateWithin is within what time news are told together whose digest is over.
+// lateWithin is how long nothing late must come until news are told whose digest is over, and at most twice that.
 const lateWithin = 5 * time.Minute
 
 // DueOf is when news of an event at a time are told that is compared now. The time of its digest may be past, where
-// nothing was compared for a while: it is told soon then, with others that are late, and not with the next one.
-func (s Schedule) DueOf(at, now time.Time) time.Time {
+// nothing was compared for a while: it is late then, and told soon with others that are late, not with the next one
+// but where that is soon, too.
+func (s Schedule) DueOf(at, now time.Time) (due time.Time, late bool) {
 	switch s.Pace {
 	case Hourly, Daily:
 	default:
-		return s.Due(now)
+		return s.Due(now), false
 	}
-	due := s.Due(at)
-	if due.After(now) {
-		return due
+	if due := s.Due(at); due.After(now) {
+		return due, false
 	}
-	return s.Loud(now.Truncate(lateWithin).Add(lateWithin)).UTC()
+	due, next := s.Loud(now.Truncate(lateWithin).Add(2*lateWithin)).UTC(), s.Due(now)
+	if next.Before(due) {
+		due = next
+	}
+	return due, true
 }
 
 // Loud is now, or the end of the quiet hours that now is in. A schedule that Check refuses has none.
