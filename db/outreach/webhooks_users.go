@@ -22,12 +22,32 @@ SELECT CASE WHEN alone THEN pg_advisory_xact_lock(turn) ELSE pg_advisory_xact_lo
 	// Whoever deletes what was told of them waits for those that store it.
 	sqlUserTurn = `/* sqlUserTurn */ SELECT pg_advisory_xact_lock_shared(hashtextextended('wa_users/' || $1, 0))`
 
+	// Of several changes of one user ID the last counts. What the others made of it is the same person's: each such ID
+	// leads to the next and back, unless something else is told of it.
 	sqlUserChange = `/* sqlUserChange */
+WITH told AS (
+    SELECT DISTINCT s.tenant, t.was, t.wa_user, t.at
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS t(number, was, wa_user, at)
+    JOIN senders s ON s.phone_number_id = t.number
+), became AS (
+    SELECT tenant, was, wa_user, max(at) AS at FROM (
+        SELECT tenant, was, wa_user, at FROM told
+        UNION ALL
+        SELECT tenant, was, wa_user, at FROM wa_user_changes WHERE (tenant, was) IN (SELECT tenant, was FROM told)) o
+    GROUP BY tenant, was, wa_user
+), same AS (
+    SELECT tenant, wa_user, at, lead(wa_user) OVER (PARTITION BY tenant, was ORDER BY at, wa_user) AS other FROM became
+), led AS (
+    INSERT INTO wa_user_changes (tenant, was, wa_user, at)
+    SELECT tenant, was, wa_user, at FROM (
+        SELECT tenant, wa_user AS was, other AS wa_user, at FROM same
+        UNION ALL
+        SELECT tenant, other, wa_user, at FROM same) o
+    WHERE was <> wa_user AND (tenant, was) NOT IN (SELECT tenant, was FROM told) ORDER BY tenant, was
+    ON CONFLICT DO NOTHING
+)
 INSERT INTO wa_user_changes AS c (tenant, was, wa_user, at)
-SELECT DISTINCT ON (s.tenant, t.was) s.tenant, t.was, t.wa_user, t.at
-FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS t(number, was, wa_user, at)
-JOIN senders s ON s.phone_number_id = t.number
-ORDER BY s.tenant, t.was, t.at DESC
+SELECT DISTINCT ON (tenant, was) tenant, was, wa_user, at FROM told ORDER BY tenant, was, at DESC, wa_user DESC
 ON CONFLICT (tenant, was) DO UPDATE SET wa_user = excluded.wa_user, at = excluded.at WHERE c.at < excluded.at`
 
 	// The user IDs that are told, by numbers of senders, those that took their place, those whose place they took, and the

@@ -249,6 +249,38 @@ func TestStopUnderANameOfBefore(t *testing.T) {
 	}
 }
 
+// Meta tells twice what became of one user ID: a stop under either name counts, in whatever order all is told.
+func TestSecondChangeOfAUserID(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	n := 0
+	for _, stopped := range []int{1, 2, 3} {
+		for _, order := range orders([]int{0, 1, 2, 3}) {
+			n++
+			phone := fmt.Sprintf("+1514555%04d", n)
+			id := m.put(t, uuid.NewString(), phone)
+			token, claims := m.claim(t, 1)
+			m.record(t, token, accepted, claims...)
+			user, at := func(v int) string { return fmt.Sprintf("CA.%d.%d", n, v) }, time.Now()
+			parts := []told{
+				{report: &campaign.Report{
+					PhoneNumberID: "acme", WAMID: wamid(id, 1), User: user(1), Status: campaign.MessageDelivered, At: at,
+				}},
+				{inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(1), User: user(2), At: at}},
+				{inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(1), User: user(3), At: at.Add(time.Second)}},
+				{inbound: &campaign.Inbound{PhoneNumberID: "acme", User: user(stopped), Text: "STOP", At: at}},
+			}
+			opted := 0
+			for _, i := range order {
+				opted += m.tell(t, parts[i]).Opted
+			}
+			require.Equal(t, 1, opted, "%d %v", stopped, order)
+			require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)), "%d %v", stopped, order)
+		}
+	}
+}
+
 // What is told of the user IDs of a person goes with the person, and otherwise when the deliveries that told it do.
 func TestUserIDsForgotten(t *testing.T) {
 	t.Parallel()
