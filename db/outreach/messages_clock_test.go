@@ -83,6 +83,41 @@ func TestCampaignByClockAhead(t *testing.T) {
 	require.Equal(t, campaign.Running, c.State)
 }
 
+// The start of a campaign is reserved by the clock of Postgres: that of a process which is behind lasts, and one that is
+// ahead takes none early; nor does it put off the latest time of one that waits.
+func TestCampaignLeaseByAnyClock(t *testing.T) {
+	t.Parallel()
+
+	m, ctx, now := newMailing(t), t.Context(), time.Now()
+	queued := func(name string) []uuid.UUID {
+		id := m.draft(t, name)
+		_, err := m.campaigns.ScheduleWithin(ctx, "acme", id, now.Add(-time.Minute), 31*time.Minute, "zoe", now)
+		require.NoError(t, err)
+		return []uuid.UUID{id}
+	}
+	lease := func(ids []uuid.UUID, off time.Duration) int {
+		leased, err := m.campaigns.Lease(ctx, ids, now.Add(off), now.Add(off+campaign.Lease))
+		require.NoError(t, err)
+		return len(leased)
+	}
+	behind, ahead := queued("behind"), queued("ahead")
+	require.NoError(t, m.campaigns.Wait(ctx, now))
+	require.NoError(t, m.campaigns.Wait(ctx, now.Add(2*time.Minute)))
+	require.Equal(t, []string{"31", "31"}, m.lines(t, "SELECT floor(extract(epoch FROM not_after - $1::timestamptz) / 60)::int FROM campaigns",
+		now), "a minute that it waited")
+	require.Equal(t, 1, lease(behind, -10*time.Minute))
+	require.Zero(t, lease(behind, 0))
+	require.Zero(t, lease(behind, 10*time.Minute))
+	require.Equal(t, 1, lease(ahead, 10*time.Minute))
+	for _, ids := range [][]uuid.UUID{behind, ahead} {
+		reserved, err := m.campaigns.Reserve(ctx, "acme", ids[0], now.Add(10*time.Minute), now.Add(11*time.Minute))
+		require.NoError(t, err)
+		require.False(t, reserved)
+	}
+	m.exec(t, "UPDATE campaigns SET lease_until = lease_until - $1::interval", campaign.Lease)
+	require.Equal(t, 1, lease(ahead, time.Since(now)+time.Second), "it has lasted no longer")
+}
+
 // A message counts on the day of Postgres, whatever the day of the process is: two clocks around midnight would begin
 // the count anew each time.
 func TestDayByClockAhead(t *testing.T) {
