@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
@@ -289,4 +291,44 @@ func (d *deaf) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	return d.Conn.Write(b)
+}
+
+// The victim of a deadlock is tried again, as by a worker of another release that locks in another order: its error is
+// of a class that passes.
+func TestDeadlockPasses(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	var work errgroup.Group
+	var met sync.WaitGroup
+	met.Add(2)
+	var victims atomic.Int32
+	for _, order := range [][]int{{1, 2}, {2, 1}} {
+		work.Go(func() error {
+			first := true
+			for {
+				err := db.Tx(context.Background(), pool, func(tx pgx.Tx) error {
+					for i, n := range order {
+						if _, err := tx.Exec(context.Background(), "SELECT pg_advisory_xact_lock($1)", n); err != nil {
+							return err
+						}
+						if i == 0 && first {
+							first = false
+							met.Done()
+							met.Wait()
+						}
+					}
+					return nil
+				})
+				if err == nil {
+					return nil
+				}
+				if victims.Add(1); fault.ClassOf(db.Refused(err)) != fault.Transient {
+					return err
+				}
+			}
+		})
+	}
+	require.NoError(t, work.Wait())
+	require.EqualValues(t, 1, victims.Load())
 }

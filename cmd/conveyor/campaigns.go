@@ -154,8 +154,14 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks, after
 func (h *house) readWebhook(e dboutreach.WebhookEvent) (
 	reports []campaign.Report, inbound []campaign.Inbound, unread error,
 ) {
+	return h.readEvent(e, whatsapp.ReadEvent)
+}
+
+func (h *house) readEvent(e dboutreach.WebhookEvent, read func([]byte) (whatsapp.Event, error)) (
+	reports []campaign.Report, inbound []campaign.Inbound, unread error,
+) {
 	defer fault.Survive(&unread, fmt.Sprintf("reading webhook %d", e.ID), h.log.Error)
-	event, err := whatsapp.ReadEvent(e.Body)
+	event, err := read(e.Body)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -183,3 +183,32 @@ func TestWebhooksAreAppliedOneByOne(t *testing.T) {
 		}
 	}
 }
+
+// An event that makes its reader panic is marked with the reason, and those beside it are applied.
+func TestWebhookThatPanics(t *testing.T) {
+	t.Parallel()
+
+	h, hooks, _, message := hooked(t)
+	for _, body := range []string{"bad", `{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"messages",
+		"value":{"metadata":{"phone_number_id":"101"},"statuses":[{"id":"w1","status":"delivered","timestamp":"1",
+		"biz_opaque_callback_data":"` + message.String() + `"}]}}]}]}`} {
+		_, err := hooks.Store(t.Context(), []byte(body), 1, 0, time.Now())
+		require.NoError(t, err)
+	}
+	done, err := hooks.ApplyNext(t.Context(), 100, time.Now(), func(e dboutreach.WebhookEvent) (
+		[]campaign.Report, []campaign.Inbound, error,
+	) {
+		return h.readEvent(e, func(body []byte) (whatsapp.Event, error) {
+			if string(body) == "bad" {
+				panic(body)
+			}
+			return whatsapp.ReadEvent(body)
+		})
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, done.Unreadable)
+	require.Equal(t, 1, done.Changed)
+	waiting, err := hooks.Waiting(t.Context(), 0, 10)
+	require.NoError(t, err)
+	require.Empty(t, waiting)
+}

@@ -1,18 +1,23 @@
 package outreach_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -196,4 +201,50 @@ func TestMessagesAreSentOnce(t *testing.T) {
 	c := p.api.Counts()
 	require.GreaterOrEqual(t, c.CutAfter, 2*each-refused)
 	require.Zero(t, c.Waiting)
+}
+
+// Results that hold several senders lock them in the order of their IDs: whatever comes first in a batch, two of them do
+// not wait for each other.
+func TestResultsLockSendersInOrder(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	const senders = 16
+	for i := range senders {
+		id := uuid.New()
+		require.NoError(t, dboutreach.NewSenders(m.pool).Add(ctx, dboutreach.Sender{
+			ID: id, Tenant: "acme", Name: fmt.Sprint(i), PhoneNumberID: fmt.Sprint(i), BusinessAccountID: "1", CreatedAt: time.Now(),
+		}, db.Sealed{Key: "k", Box: []byte("sealed")}, "test"))
+		_, err := m.Put(ctx, "acme", dboutreach.NewMessage{
+			ID: uuid.New(), Sender: id, Recipient: fmt.Sprintf("+1514555%04d", i), Body: text("a"),
+		}, time.Now())
+		require.NoError(t, err)
+	}
+	token, claims := m.claim(t, senders)
+	require.Len(t, claims, senders)
+	lowest := slices.MinFunc(claims, func(a, b campaign.Claim) int { return bytes.Compare(a.Sender[:], b.Sender[:]) }).Sender
+	var results []campaign.Result
+	for _, c := range claims {
+		results = append(results, campaign.Result{Claim: c, Verdict: refusal(130429), At: time.Now(), Status: 400})
+	}
+	tx, err := m.pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	_, err = tx.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', true)")
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, "SELECT FROM senders WHERE id = $1 FOR NO KEY UPDATE", lowest)
+	require.NoError(t, err)
+	var work errgroup.Group
+	work.Go(func() error {
+		_, err := m.Record(context.Background(), "acme", token, results, time.Now())
+		return err
+	})
+	m.waiting(t, 1)
+	var free int
+	require.NoError(t, tx.QueryRow(ctx, `SELECT count(*) FROM (
+		SELECT FROM senders WHERE tenant = 'acme' AND id > $1 FOR NO KEY UPDATE SKIP LOCKED) s`, lowest).Scan(&free))
+	require.GreaterOrEqual(t, free, senders-1, "none is locked before the lowest")
+	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, work.Wait())
+	require.Equal(t, []string{fmt.Sprint(senders)}, m.lines(t, "SELECT count(*) FROM senders WHERE paused_until > now()"))
 }

@@ -42,6 +42,8 @@ type Store struct {
 	looked time.Time // at the bucket
 	found  error     // then
 
+	kept func(*os.File) // called before the disk keeps a file or folder, in tests
+
 	seeing sync.Mutex
 	seen   *sight // of the folder, under way; nil = none is
 }

@@ -169,7 +169,7 @@ func (s *Store) stream(ctx context.Context, key string, src io.Reader) (n int64,
 		return n, classify("write", key, err)
 	}
 	if file != nil {
-		err = file.Sync()
+		err = s.keep(file)
 	}
 	if err != nil {
 		cancel()
@@ -194,12 +194,20 @@ func (s *Store) sync(key string) error {
 		if err != nil {
 			return err
 		}
-		err = d.Sync()
+		err = s.keep(d)
 		_ = d.Close()
 		if err != nil || at == "." {
 			return err
 		}
 	}
+}
+
+// keep has the disk keep what a file or folder has.
+func (s *Store) keep(f *os.File) error {
+	if s.kept != nil {
+		s.kept(f)
+	}
+	return f.Sync()
 }
 
 // source keeps the error of a reader, to tell it from one of the store.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -228,4 +229,38 @@ func TestReserveIsLeft(t *testing.T) {
 	require.Len(t, there, 3, "the file, its rows and the copy before, and no part of another")
 	s.KeepFree(0)
 	require.NoError(t, s.Room(t.Context()))
+}
+
+// What is uploaded is not lost with the power: before it is answered, the disk has the file, with all that is in it, its
+// name, and the names of its folders, which are new.
+func TestUploadsAreSynced(t *testing.T) {
+	t.Parallel()
+
+	dir := filepath.Join(t.TempDir(), "blobs")
+	s := open(t, dir)
+	for _, put := range []func() (string, error){
+		func() (string, error) {
+			f, err := s.PutUpload(t.Context(), strings.NewReader("uploaded"))
+			return f.Key, err
+		},
+		func() (string, error) {
+			return s.PutCopy(t.Context(), "uploads/00000000000000000000000000000000/file", strings.NewReader("uploaded"))
+		},
+	} {
+		var kept []string
+		s.Kept(func(f *os.File) {
+			is, err := f.Stat()
+			require.NoError(t, err)
+			name, err := filepath.Rel(dir, f.Name())
+			require.NoError(t, err)
+			if !is.IsDir() {
+				require.EqualValues(t, len("uploaded"), is.Size())
+				name = "file"
+			}
+			kept = append(kept, filepath.ToSlash(name))
+		})
+		key, err := put()
+		require.NoError(t, err)
+		require.Equal(t, []string{"file", path.Dir(key), "uploads", "."}, kept)
+	}
 }
