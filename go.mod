@@ -1,6 +1,6 @@
 module github.com/mtlrent/conveyor
 
-go 1.26.0
+go 1.26.10
 
 require (
 	code.dny.dev/ssrf v0.3.0
@@ -38,6 +38,7 @@ require (
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/stretchr/testify v1.12.1
 	github.com/swaggest/swgui v1.8.5
+	github.com/wneessen/go-mail v0.8.2
 	go.opentelemetry.io/contrib/exporters/autoexport v0.72.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0
 	go.opentelemetry.io/otel v1.47.0

@@ -1,6 +1,6 @@
 module github.com/mtlrent/conveyor/bench
 
-go 1.26.0
+go 1.26.10
 
 require (
 	github.com/blevesearch/bleve/v2 v2.6.3

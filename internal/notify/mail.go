@@ -9,14 +9,15 @@ import (
 	"net"
 	"net/mail"
 	"net/netip"
-	"net/smtp"
 	"net/textproto"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	gomail "github.com/wneessen/go-mail"
 	"golang.org/x/net/idna"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -31,19 +32,23 @@ type MailOptions struct {
 	From    string // address that e-mails are from, with or without a name
 	Links   string // URL of the API, which the links of e-mails lead to
 	Timeout time.Duration
-	RootCAs *x509.CertPool // that its certificate is checked against; nil = the system's
+	Dial    gomail.DialContextFunc // nil = any address: an operator chose the server
+	RootCAs *x509.CertPool         // that its certificate is checked against; nil = the system's
 	Now     func() time.Time
 }
 
 // Mail sends notices by SMTP, with one connection an e-mail.
 type Mail struct {
-	o        MailOptions
-	host     string        // of the server
-	address  string        // with its port
-	implicit bool          // TLS from the first byte on
-	tls      string        // of smtp://: required, optional or off
-	user     *url.Userinfo // nil = the server is not told who sends
-	from     *mail.Address // its domain in ASCII
+	o      MailOptions
+	host   string          // of the server
+	tls    *tls.Config     // of TLS from the first byte on; nil = STARTTLS or none
+	client []gomail.Option // of every connection
+	from   *mail.Address   // its domain in ASCII
+}
+
+// policies are what ?tls= says of STARTTLS.
+var policies = map[string]gomail.TLSPolicy{
+	"required": gomail.TLSMandatory, "optional": gomail.TLSOpportunistic, "off": gomail.NoTLS,
 }
 
 // NewMail returns a sender. It opens nothing. The error quotes neither the URL nor what it holds.
@@ -52,44 +57,61 @@ func NewMail(o MailOptions) (*Mail, error) {
 	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" {
 		return nil, errors.New("the URL of the mail server is not smtp[s]://[user:password@]host[:port]")
 	}
-	m := &Mail{o: o, host: u.Hostname(), implicit: u.Scheme == "smtps", tls: u.Query().Get("tls")}
-	port := u.Port()
-	switch {
-	case port != "":
-	case m.implicit:
-		port = "465"
-	default:
-		port = "587"
+	implicit, ask := u.Scheme == "smtps", u.Query().Get("tls")
+	port := gomail.DefaultPortTLS
+	if implicit {
+		port = gomail.DefaultPortSSL
 	}
-	m.address = net.JoinHostPort(m.host, port)
-	ip, err := netip.ParseAddr(m.host)
-	local := m.host == "localhost" || err == nil && ip.IsLoopback()
-	if m.tls == "" {
-		if m.tls = "required"; local {
-			m.tls = "optional"
+	if p := u.Port(); p != "" {
+		if port, err = strconv.Atoi(p); err != nil || port < 1 || port > 65535 {
+			return nil, errors.New("the port of the mail server is not one")
 		}
 	}
-	_, has := u.User.Password()
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	m := &Mail{o: o, host: u.Hostname()}
+	ip, err := netip.ParseAddr(m.host)
+	local := m.host == "localhost" || err == nil && ip.IsLoopback()
+	if ask == "" {
+		if ask = "required"; local {
+			ask = "optional"
+		}
+	}
+	policy, known := policies[ask]
+	password, has := u.User.Password()
 	switch {
-	case m.tls != "required" && m.tls != "optional" && m.tls != "off":
+	case !known:
 		return nil, errors.New("tls of the mail server is not required, optional or off")
 	case u.User != nil && (u.User.Username() == "" || !has):
 		return nil, errors.New("the URL of the mail server has a user without a password")
-	case has && !local && !m.implicit && m.tls == "off":
+	case has && !local && !implicit && policy == gomail.NoTLS:
 		return nil, errors.New("the password of the mail server would travel in clear text")
-	case has:
-		m.user = u.User
 	}
-	m.from, err = mail.ParseAddress(o.From)
-	if err == nil {
-		local, domain := parted(m.from.Address)
-		if strings.ContainsFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) {
-			domain, err = idna.Lookup.ToASCII(domain) // not every server takes the letters of one
+	wrong := errors.New("the sender of e-mails is not an address such as Homes <homes@example.org>")
+	if m.from, err = mail.ParseAddress(o.From); err != nil {
+		return nil, wrong
+	}
+	name, domain := parted(m.from.Address)
+	if strings.ContainsFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		if domain, err = idna.Lookup.ToASCII(domain); err != nil { // not every server takes the letters of one
+			return nil, wrong
 		}
-		m.from.Address = local + "@" + domain
 	}
-	if err != nil {
-		return nil, errors.New("the sender of e-mails is not an address such as Homes <homes@example.org>")
+	m.from.Address = name + "@" + domain
+	config := &tls.Config{ServerName: m.host, RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12}
+	m.client = []gomail.Option{
+		gomail.WithPort(port), gomail.WithHELO(domain), gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(config),
+	}
+	if implicit {
+		m.tls = config
+		m.client = append(m.client, gomail.WithSSL())
+	}
+	if has {
+		// The password goes unencrypted to the loopback interface only. Where a server offers neither of these ways, the
+		// library takes another that it knows.
+		m.client = append(m.client, gomail.WithUsername(u.User.Username()), gomail.WithPassword(password),
+			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin))
 	}
 	return m, nil
 }
@@ -101,22 +123,20 @@ func parted(address string) (local, domain string) {
 }
 
 // mailbox is an address as commands have it: a name with marks that mean something there is in quotes.
-func mailbox(address string) string {
-	return strings.Trim((&mail.Address{Address: address}).String(), "<>")
-}
+func mailbox(address string) string { return (&mail.Address{Address: address}).String() }
 
 // Send sends a notice to its address. An address that does not exist is fault.Gone; what the server refuses for good
 // otherwise of this recipient or message is fault.Blocked; any other failure may pass. No error quotes an address, or
 // a text of the server, which may do so. What breaks off after the e-mail was handed over is sent again, under the same
 // Message-ID.
 func (m *Mail) Send(ctx context.Context, n saved.Notice) error {
-	body, err := m.write(n)
+	letter, err := m.write(n)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
 	defer cancel()
-	at, err := m.deliver(ctx, n.Address.Email, body)
+	at, err := m.deliver(ctx, n.Address.Email, letter)
 	if err == nil {
 		return nil
 	}
@@ -125,49 +145,25 @@ func (m *Mail) Send(ctx context.Context, n saved.Notice) error {
 
 // The commands that an answer of the server is about.
 const (
-	atConnect  = "the connection"
-	atTLS      = "STARTTLS"
-	atAuth     = "AUTH"
+	atStart    = "the connection, STARTTLS or AUTH"
 	atSender   = "MAIL"
 	atReceiver = "RCPT"
 	atData     = "DATA"
 )
 
-// deliver hands a message to the server. at is the command that failed.
-func (m *Mail) deliver(ctx context.Context, to string, body []byte) (at string, err error) {
-	raw, err := new(net.Dialer).DialContext(ctx, "tcp", m.address)
+// deliver hands an e-mail to the server; the end of ctx closes the connection. at is the command that failed. The
+// library's own Send keeps answers to itself, and their status where a server does not announce that it has one: the
+// commands of the e-mail are given here.
+func (m *Mail) deliver(ctx context.Context, to string, letter *gomail.Msg) (at string, err error) {
+	client, err := gomail.NewClient(m.host, append([]gomail.Option{
+		gomail.WithTimeout(m.o.Timeout), gomail.WithDialContextFunc(m.dialer(ctx)),
+	}, m.client...)...)
 	if err != nil {
-		return atConnect, saved.ErrUnreached
+		return atStart, err
 	}
-	defer raw.Close()
-	defer context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })()
-	config := &tls.Config{ServerName: m.host, RootCAs: m.o.RootCAs, MinVersion: tls.VersionTLS12}
-	conn := raw
-	if m.implicit {
-		conn = tls.Client(raw, config)
-	}
-	c, err := smtp.NewClient(conn, m.host)
+	c, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return atConnect, err
-	}
-	_, domain := parted(m.from.Address)
-	if err := c.Hello(domain); err != nil {
-		return atConnect, err
-	}
-	if !m.implicit && m.tls != "off" {
-		switch offered, _ := c.Extension("STARTTLS"); {
-		case offered:
-			if err := c.StartTLS(config); err != nil {
-				return atTLS, err
-			}
-		case m.tls == "required":
-			return atTLS, errors.New("it is not offered")
-		}
-	}
-	if m.user != nil {
-		if err := c.Auth(newCredentials(m.user, m.host)); err != nil {
-			return atAuth, err
-		}
+		return atStart, err
 	}
 	if err := c.Mail(mailbox(m.from.Address)); err != nil {
 		return atSender, err
@@ -179,7 +175,7 @@ func (m *Mail) deliver(ctx context.Context, to string, body []byte) (at string, 
 	if err != nil {
 		return atData, err
 	}
-	if _, err := w.Write(body); err != nil {
+	if _, err := letter.WriteTo(w); err != nil {
 		return atData, err
 	}
 	if err := w.Close(); err != nil {
@@ -187,6 +183,21 @@ func (m *Mail) deliver(ctx context.Context, to string, body []byte) (at string, 
 	}
 	_ = c.Quit() // it has taken the message
 	return "", nil
+}
+
+// dialer connects until the end of ctx, which is that of an e-mail, and not only that of its connection.
+func (m *Mail) dialer(ctx context.Context) gomail.DialContextFunc {
+	return func(dialing context.Context, network, address string) (net.Conn, error) {
+		conn, err := m.o.Dial(dialing, network, address)
+		if err != nil {
+			return nil, saved.ErrUnreached
+		}
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		if m.tls != nil {
+			return tls.Client(conn, m.tls), nil
+		}
+		return conn, nil
+	}
 }
 
 // enhanced is the status of RFC 3463 that begins an answer.
@@ -231,7 +242,11 @@ func refusal(at string, err error) error {
 // said is a failure without the text of the server.
 func said(at string, err error) error {
 	var answer *textproto.Error
-	if !errors.As(err, &answer) {
+	var stranger *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &stranger):
+		return errors.New("the mail server has a certificate that is not valid for it")
+	case !errors.As(err, &answer):
 		return fmt.Errorf("the mail server failed at %s", at)
 	}
 	if status := enhanced.FindString(answer.Msg); status != "" {

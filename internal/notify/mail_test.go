@@ -1,11 +1,13 @@
 package notify_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
 	"mime/quotedprintable"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +45,7 @@ func parts(t *testing.T, e smtptest.Email) (subject, plain, page string) {
 	require.Equal(t, "multipart/alternative", kind)
 	r := multipart.NewReader(m.Body, params["boundary"])
 	var bodies []string
-	for _, want := range []string{"text/plain; charset=utf-8", "text/html; charset=utf-8"} {
+	for _, want := range []string{"text/plain; charset=UTF-8", "text/html; charset=UTF-8"} {
 		p, err := r.NextRawPart()
 		require.NoError(t, err)
 		require.Equal(t, want, p.Header.Get("Content-Type"))
@@ -120,6 +122,28 @@ func TestMailLogin(t *testing.T) {
 	require.NoError(t, mailer(t, s, "smtp://me:pa%20ss@HOST?tls=required", 20*time.Second).Send(t.Context(), dropped()))
 	require.True(t, s.Taken()[0].TLS)
 	require.Equal(t, "LOGIN bWU= cGEgc3M=", s.Taken()[0].Auth)
+}
+
+// A password goes to no other machine in clear text, whatever the server offers.
+func TestMailPassword(t *testing.T) {
+	t.Parallel()
+	for _, o := range []smtptest.Options{{Auth: true}, {Login: true}, {Auth: true, StartTLS: true}} {
+		s := smtptest.New(t, o)
+		m, err := notify.NewMail(notify.MailOptions{
+			URL: "smtp://me:hunter2@mail.example?tls=optional", From: "homes@conveyor.example", Timeout: 20 * time.Second,
+			Now: func() time.Time { return noon },
+			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+				require.Equal(t, "mail.example:587", address)
+				return new(net.Dialer).DialContext(ctx, network, s.Address)
+			},
+		})
+		require.NoError(t, err)
+		err = m.Send(t.Context(), dropped())
+		require.ErrorIs(t, err, saved.ErrUnreached)
+		require.Equal(t, fault.Transient, fault.ClassOf(err))
+		require.NotContains(t, err.Error(), "hunter2")
+		require.Empty(t, s.Taken())
+	}
 }
 
 // However long a subject is in the letters of e-mails, no line is longer than servers take.
@@ -203,7 +227,7 @@ func TestMailRefused(t *testing.T) {
 		"full":            {smtptest.Trick{At: "END", Answer: "452 4.2.2 full"}, fault.Transient, "452 4.2.2 to DATA"},
 		"sender refused":  {smtptest.Trick{At: "MAIL", Answer: "550 5.7.1 not you"}, fault.Transient, "550 5.7.1 to MAIL"},
 		"lost after DATA": {smtptest.Trick{At: "END", Drop: true}, fault.Transient, "failed at DATA"},
-		"lost at once":    {smtptest.Trick{At: "CONNECT", Drop: true}, fault.Transient, "failed at the connection"},
+		"lost at once":    {smtptest.Trick{At: "CONNECT", Drop: true}, fault.Transient, "failed at the connection, STARTTLS or AUTH"},
 		"quit refused":    {smtptest.Trick{At: "QUIT", Answer: "500 no"}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,7 +295,7 @@ func TestMailTLS(t *testing.T) {
 	stranger := smtptest.New(t, smtptest.Options{StartTLS: true})
 	stranger.Roots = nil
 	err := mailer(t, stranger, "smtp://HOST?tls=required", 5*time.Second).Send(t.Context(), dropped())
-	require.ErrorContains(t, err, "failed at STARTTLS", "its certificate is of nobody that is trusted")
+	require.ErrorContains(t, err, "has a certificate that is not valid for it")
 	require.Empty(t, stranger.Taken())
 }
 
@@ -290,6 +314,7 @@ func TestNewMail(t *testing.T) {
 		{"smtp://mail.example?tls=hunter2", "a@b.example", false},
 		{"http://mail.example", "a@b.example", false},
 		{"smtp://", "a@b.example", false},
+		{"smtp://mail.example:70000", "a@b.example", false},
 		{"smtp://mail.example", "hunter2", false},
 		{"smtp://mail.example", "a@b.example\r\nBcc: c@d.example", false},
 	} {

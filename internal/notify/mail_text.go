@@ -1,16 +1,11 @@
 package notify
 
 import (
-	"bytes"
-	"fmt"
 	"html/template"
-	"mime"
-	"mime/multipart"
-	"mime/quotedprintable"
 	"net/mail"
-	"net/textproto"
 	"strings"
-	"time"
+
+	gomail "github.com/wneessen/go-mail"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -28,53 +23,28 @@ func linksOf(api string, n *saved.Notice) links {
 
 // write is the e-mail of a notice, text and HTML. That of one delivery differs between tries only in its date, and
 // where a listing has changed.
-func (m *Mail) write(n saved.Notice) ([]byte, error) {
+func (m *Mail) write(n saved.Notice) (*gomail.Msg, error) {
 	letter, to := n.Letter(), linksOf(m.o.Links, &n)
-	var out bytes.Buffer
-	_, domain := parted(m.from.Address)
-	header := func(name, value string) { fmt.Fprintf(&out, "%s: %s\r\n", name, value) }
-	header("From", m.from.String())
-	header("To", (&mail.Address{Address: n.Address.Email}).String())
-	// Encoded words stand in a line each: of one line, there may be more than servers take.
-	header("Subject", strings.ReplaceAll(mime.QEncoding.Encode("utf-8", letter.Subject), "?= =?", "?=\r\n =?"))
-	header("Date", m.o.Now().UTC().Format(time.RFC1123Z))
-	header("Message-ID", "<"+n.ID.String()+"@"+domain+">")
-	header("List-Unsubscribe", "<"+to.Stop+">")
-	header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
-	header("Auto-Submitted", "auto-generated")
-	header("Content-Language", string(n.Language))
-	header("MIME-Version", "1.0")
-	parts := multipart.NewWriter(&out)
-	if err := parts.SetBoundary(strings.ReplaceAll(n.ID.String(), "-", "")); err != nil {
-		return nil, fault.Newf(fault.Invalid, "write e-mail: %w", err)
-	}
-	header("Content-Type", `multipart/alternative; boundary="`+parts.Boundary()+`"`)
-	out.WriteString("\r\n")
-	var page bytes.Buffer
+	var page strings.Builder
 	err := htmlLetter.Execute(&page, map[string]any{"Letter": letter, "To": to, "Language": n.Language})
 	if err != nil {
 		return nil, fault.Newf(fault.Invalid, "write e-mail: %w", err)
 	}
-	for _, part := range []struct{ kind, body string }{
-		{"text/plain", plainLetter(letter, to)}, {"text/html", page.String()},
-	} {
-		w, err := parts.CreatePart(textproto.MIMEHeader{
-			"Content-Type": {part.kind + "; charset=utf-8"}, "Content-Transfer-Encoding": {"quoted-printable"},
-		})
-		if err == nil {
-			q := quotedprintable.NewWriter(w)
-			if _, err = q.Write([]byte(part.body)); err == nil {
-				err = q.Close()
-			}
-		}
-		if err != nil {
-			return nil, fault.Newf(fault.Invalid, "write e-mail: %w", err)
-		}
-	}
-	if err := parts.Close(); err != nil {
-		return nil, fault.Newf(fault.Invalid, "write e-mail: %w", err)
-	}
-	return out.Bytes(), nil
+	_, domain := parted(m.from.Address)
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent(),
+		gomail.WithBoundary(strings.ReplaceAll(n.ID.String(), "-", "")))
+	msg.FromMailAddress(m.from)
+	msg.ToMailAddress(&mail.Address{Address: n.Address.Email}) // one that is in quotes where it has to be
+	msg.Subject(letter.Subject)
+	msg.SetDateWithValue(m.o.Now().UTC())
+	msg.SetMessageIDWithValue(n.ID.String() + "@" + domain)
+	msg.SetListUnsubscribe(to.Stop)
+	msg.SetListUnsubscribePost()
+	msg.SetGenHeader("Auto-Submitted", "auto-generated")
+	msg.SetGenHeader(gomail.HeaderContentLang, string(n.Language))
+	msg.SetBodyString(gomail.TypeTextPlain, plainLetter(letter, to))
+	msg.AddAlternativeString(gomail.TypeTextHTML, page.String())
+	return msg, nil
 }
 
 func plainLetter(l saved.Letter, to links) string {
