@@ -104,7 +104,7 @@ func TestRefusedArguments(t *testing.T) {
 		{"campaigns create --template sale --name Sale", "body.name", "--name"},
 		{"campaigns create --template sale --tag a --except-tag b", "body.audience.except.tags[0]", "--except-tag (body.audience.except.tags[0])"},
 		{"draft request https://a.example --cookie a=b", "body.cookies[0].path", "--cookie (body.cookies[0].path)"},
-		{"searches add home --feed --max-price 0", "body.targets[0].url", "body.targets[0].url"},
+		{"searches create home --feed --max-price 0", "body.targets[0].url", "body.targets[0].url"},
 	} {
 		var r Client
 		parser, err := kong.New(new(allCommands))

@@ -28,7 +28,7 @@ type SearchesCmd struct {
 
 	List       searchesListCmd       `cmd:"" help:"List saved searches, by name."`
 	Show       searchesShowCmd       `cmd:"" help:"Show a saved search: filter, schedule, targets."`
-	Add        searchesAddCmd        `cmd:"" help:"Save a search, and print its secrets and the addresses of its feeds: once."`
+	Create     searchesCreateCmd     `cmd:"" aliases:"add" help:"Save a search, and print its secrets and the addresses of its feeds: once."`
 	Set        searchesSetCmd        `cmd:"" help:"Change a saved search: its filter, schedule, kinds of news, language, name."`
 	Pause      searchesChangeCmd     `cmd:"" help:"Pause a search. What it would have found meanwhile is not sent later."`
 	Resume     searchesChangeCmd     `cmd:"" help:"Resume a paused search."`
@@ -177,7 +177,7 @@ func printSaved(w io.Writer, s apilistings.SavedSearch) error {
 	return t.Flush()
 }
 
-type searchesAddCmd struct {
+type searchesCreateCmd struct {
 	Name string `arg:"" help:"Name of the search, once in a tenant."`
 	searchFilter
 	targetFlags
@@ -191,7 +191,7 @@ type searchesAddCmd struct {
 }
 
 // Help says what is printed once.
-func (searchesAddCmd) Help() string {
+func (searchesCreateCmd) Help() string {
 	return `The secret of a webhook and the addresses of a feed are printed once; nothing shows them again.`
 }
 
@@ -212,7 +212,7 @@ func (q *quietHours) UnmarshalText(text []byte) (err error) {
 }
 
 // start is the search as the API takes it.
-func (c *searchesAddCmd) start() (in apilistings.SearchStart, err error) {
+func (c *searchesCreateCmd) start() (in apilistings.SearchStart, err error) {
 	in.Name = c.Name
 	if in.Filter, err = c.criteria(saved.Criteria{}); err != nil {
 		return in, err
@@ -229,7 +229,7 @@ func (c *searchesAddCmd) start() (in apilistings.SearchStart, err error) {
 }
 
 // Run saves a search and prints it with what is shown once.
-func (c *searchesAddCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+func (c *searchesCreateCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
 	in, err := c.start()
 	if err != nil {
 		return err

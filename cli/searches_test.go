@@ -72,7 +72,7 @@ func TestSearches(t *testing.T) {
 		{"challenge", savedOne}, {"targets", "rotate", savedOne, hookOne, "--overlap", "48h"},
 		{"try", "--max-price", "1500", "--has-images", "--days", "14"}, {"matches", savedOne}, {"deliveries", savedOne, "--state", "failed"},
 		{
-			"add", "near work", "--near", "45.5,-73.6,1500", "--bedrooms", "1,2", "--filter", `{"text":"balcon"}`, "--webhook",
+			"create", "near work", "--near", "45.5,-73.6,1500", "--bedrooms", "1,2", "--filter", `{"text":"balcon"}`, "--webhook",
 			"https://hooks.example/a,b", "--feed", "--kinds", "new,back", "--pace", "daily", "--at", "07:30", "--quiet", "22:00-07:00",
 		},
 	} {
@@ -124,11 +124,11 @@ func TestSearches(t *testing.T) {
 	require.NoError(t, run(t, url, "searches", "targets", "delete", savedOne, hookOne))
 	require.Equal(t, "DELETE "+one+"/targets/"+hookOne, (*asked)[len(*asked)-1])
 	require.ErrorContains(t, run(t, url, "searches", "show", "nobody"), `there is no saved search "nobody"`)
-	require.ErrorContains(t, run(t, url, "searches", "add", "x"), "--webhook URL, --email ADDRESS")
-	require.NoError(t, run(t, url, "searches", "add", "x", "--target", `{"kind":"feed"}`))
+	require.ErrorContains(t, run(t, url, "searches", "create", "x"), "--webhook URL, --email ADDRESS")
+	require.NoError(t, run(t, url, "searches", "add", "x", "--target", `{"kind":"feed"}`), "its name until 0.6")
 	require.Contains(t, (*asked)[len(*asked)-1], `"targets":[{"kind":"feed"}]`)
-	require.ErrorContains(t, run(t, url, "searches", "add", "x", "--target", `{"colour":"red"}`), "colour")
-	require.ErrorContains(t, run(t, url, "searches", "add", "x", "--feed", "--at", "25:00"), "schedule.at")
+	require.ErrorContains(t, run(t, url, "searches", "create", "x", "--target", `{"colour":"red"}`), "colour")
+	require.ErrorContains(t, run(t, url, "searches", "create", "x", "--feed", "--at", "25:00"), "schedule.at")
 	require.ErrorContains(t, run(t, url, "searches", "try", "--max-price", "1", "--min-price", "2"), "filter.max_price")
 	require.ErrorContains(t, run(t, url, "searches", "try", "--near", "45,-73"), "expected 3")
 	require.ErrorContains(t, run(t, url, "searches", "try", "--filter", `{"colour":"red"}`), "colour")

@@ -33,7 +33,7 @@ var stops = []struct{ has, answers string }{
 	{"picture.jpg", `(?s)"rent_cents".*"images"`},
 	{"duplicates list", `(?s)hidden.*REASONS.*MEDIAN.*cheap.geojson`},
 	{`"price_cents": 71500`, `(?s)71500.*kijiji`},
-	{"searches add cheaper", `(?s)"kind": "price_drop".*"rent_cents": [0-9]+`},
+	{"searches create cheaper", `(?s)"kind": "price_drop".*"rent_cents": [0-9]+`},
 	{`"kind": "429"`, `(?s)kijiji.*state +paused.*pace +2s`},
 	{"wasserkocher", `(?s)"EUR".*screenshot.png`},
 	{"7b0c1c52", `(?s)"routed":true.*"succeeded".*"129.99"`},
