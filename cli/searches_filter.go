@@ -21,6 +21,7 @@ type searchFilter struct {
 	Polygon   string `help:"GeoJSON file with one polygon of at most 500 corners, without holes." type:"existingfile" placeholder:"FILE"`
 	Near      signed `help:"At most so far from a point, in a straight line: latitude,longitude,metres." placeholder:"LAT,LON,M"`
 	HasImages bool   `help:"Only listings with at least one stored picture."`
+	Claimed   string `help:"Whether an owner has taken the listing over: yes or no." enum:"yes,no," default:"" placeholder:"WHICH"`
 	Text      string `help:"Words in title, description and address: as of GET /listings."`
 	Filter    string `help:"Filter as the API takes it, to which the other flags are added." placeholder:"JSON"`
 }
@@ -40,6 +41,9 @@ func (f *searchFilter) criteria(c saved.Criteria) (saved.Criteria, error) {
 	overlay(&c.Text, f.Text)
 	f.overlay(&c)
 	c.HasImages = c.HasImages || f.HasImages
+	if f.Claimed != "" {
+		c.Claimed = new(f.Claimed == "yes")
+	}
 	var err error
 	if f.BBox != "" {
 		if c.Box, err = degrees(string(f.BBox), 4); err != nil {

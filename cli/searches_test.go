@@ -70,7 +70,7 @@ func TestSearches(t *testing.T) {
 	for _, line := range [][]string{
 		{"list"}, {"show", savedOne}, {"pause", "near work"}, {"resume", savedOne}, {"delete", savedOne},
 		{"challenge", savedOne}, {"targets", "rotate", savedOne, hookOne, "--overlap", "48h"},
-		{"try", "--max-price", "1500", "--has-images", "--days", "14"}, {"matches", savedOne}, {"deliveries", savedOne, "--state", "failed"},
+		{"try", "--max-price", "1500", "--has-images", "--claimed", "no", "--days", "14"}, {"matches", savedOne}, {"deliveries", savedOne, "--state", "failed"},
 		{
 			"create", "near work", "--near", "45.5,-73.6,1500", "--bedrooms", "1,2", "--filter", `{"text":"balcon"}`, "--webhook",
 			"https://hooks.example/a,b", "--feed", "--kinds", "new,back", "--pace", "daily", "--at", "07:30", "--quiet", "22:00-07:00",
@@ -88,7 +88,7 @@ func TestSearches(t *testing.T) {
 		"GET " + one + "?tenant=acme", "DELETE " + one + "?tenant=acme",
 		"GET " + one + "?tenant=acme", "POST " + one + "/targets/" + hookOne + "/challenge?tenant=acme",
 		"GET " + one + "?tenant=acme", "POST " + one + "/targets/" + hookOne + "/rotate?overlap_hours=48&tenant=acme",
-		`POST /searches/try?tenant=acme {"filter":{"max_price":1500,"has_images":true},"days":14,"limit":20}`,
+		`POST /searches/try?tenant=acme {"filter":{"max_price":1500,"has_images":true,"claimed":false},"days":14,"limit":20}`,
 		"GET " + one + "?tenant=acme", "GET " + one + "/matches?limit=50&tenant=acme",
 		"GET " + one + "?tenant=acme", "GET " + one + "/deliveries?limit=50&state=failed&tenant=acme",
 		`POST /searches?tenant=acme {"name":"near work","filter":{"bedrooms":[1,2],"near":{"latitude":45.5,"longitude":-73.6,` +

@@ -58,6 +58,7 @@ func listingClaim(ctx context.Context, tx pgx.Tx, ref listing.Ref, claimed bool,
 		}
 	}
 	b := new(pgx.Batch)
+	b.Queue(sqlSavedClaimed, ref.ID(), now)
 	b.Queue(sqlListingClaim, ref.ID(), status, now)
 	b.Queue(sqlEventStatus, ref.ID(), data.Revision, now, had, status)
 	// It may be claimed any number of times at one revision; the time of its last change makes each event's ID its own.

@@ -346,7 +346,8 @@ SELECT 0, 'new', l.id, coalesce(h.home_id, l.id), l.platform, l.url, l.title, l.
     NULL::bigint, l.latitude, l.longitude, true, l.published_at, coalesce(l.neighbourhood, ''), l.description,
     l.rooms::float8, l.area_sqft, coalesce(CASE WHEN $3 THEN listing_available(l.details) END::text, ''),
     CASE WHEN $3 THEN tsvector_to_array(listing_traits(l.details)) END,
-    $4 AND EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND i.state = 'attached')
+    $4 AND EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND i.state = 'attached'),
+    l.status = 'claimed'
 FROM listings l LEFT JOIN home_members h ON h.listing_id = l.id
 WHERE l.status <> 'archived' AND l.published_at >= $1
     AND ($5::text = '' OR l.platform = $5) AND ($6::text = '' OR l.neighbourhood = $6)
@@ -384,7 +385,7 @@ func (s *Saved) Try(ctx context.Context, filter saved.Criteria, since time.Time,
 		var l saved.Listing
 		if err := rows.Scan(&i.Events[0], &i.Kind, &i.Listing, &i.Home, &i.Platform, &i.URL, &i.Title, &i.Address,
 			&i.Bedrooms, &i.RentCents, &i.OldRentCents, &i.Latitude, &i.Longitude, &i.Offered, &i.At, &l.Neighbourhood,
-			&l.Description, &l.Rooms, &l.AreaSqFt, &l.Available, &l.Traits, &l.HasImages); err != nil {
+			&l.Description, &l.Rooms, &l.AreaSqFt, &l.Available, &l.Traits, &l.HasImages, &l.Claimed); err != nil {
 			return nil, 0, false, fmt.Errorf("try search: %w", err)
 		}
 		l.Platform, l.RentCents, l.Bedrooms, l.Latitude, l.Longitude = i.Platform, i.RentCents, i.Bedrooms, i.Latitude,

@@ -177,6 +177,49 @@ func TestSavedEditsThatNothingAsksFor(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
 }
 
+// A search for homes that an owner has taken over, or for those that none has, is told of one that becomes so, once; any
+// other is told nothing of that.
+func TestSavedClaims(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	claim := func(claimed bool, minutes int) {
+		changed, err := w.listings.Claim(t.Context(), refOf("1"), claimed, "jo", dbtest.After(minutes))
+		require.NoError(t, err)
+		require.True(t, changed)
+	}
+	since := func(minutes int) func(s *saved.Search) {
+		return func(s *saved.Search) { s.Since = dbtest.After(minutes) }
+	}
+	w.search(t, "claimed", saved.Criteria{Claimed: new(true)})
+	w.search(t, "unclaimed", saved.Criteria{Claimed: new(false)})
+	w.search(t, "any", saved.Criteria{})
+	w.edit(t, "1", 1)
+	require.Equal(t, 2, w.match(t, 1), "it is new to all but the first")
+	w.search(t, "later", saved.Criteria{}, since(2))
+	w.search(t, "unclaimed later", saved.Criteria{Claimed: new(false)}, since(2))
+	claim(true, 2)
+	require.Equal(t, 1, w.match(t, 2), "new to the first")
+	w.edit(t, "1", 3, titled("of its owner"))
+	require.Zero(t, w.match(t, 3))
+	claim(false, 4)
+	require.Equal(t, 1, w.match(t, 4), "new to the last")
+	claim(true, 5)
+	claim(false, 6)
+	require.Zero(t, w.match(t, 6), "all were told")
+	require.Equal(t, []int64{4}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE kind = 'new'"))
+
+	archive(t, w.listings, 1)
+	w.match(t, 60*48)
+	w.search(t, "claimed, last", saved.Criteria{Claimed: new(true)}, since(60*48))
+	claim(true, 60*48+1)
+	require.Equal(t, 1, w.match(t, 60*48+1), "it is offered again, by its owner")
+	for claimed, want := range map[bool]int{true: 1, false: 0} {
+		_, total, _, err := w.Try(t.Context(), saved.Criteria{Claimed: &claimed}, dbtest.Start, 10)
+		require.NoError(t, err)
+		require.Equal(t, want, total)
+	}
+}
+
 // A search for homes with pictures is told of one when its first picture is stored.
 func TestSavedPictures(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,7 @@ func TestSavedFiltersAreThoseOfListings(t *testing.T) {
 	criteria := map[uuid.UUID]saved.Criteria{}
 	for n := range searches {
 		var c saved.Criteria
-		f := dblistings.ListingFilter{Status: []string{"active"}, Sort: dblistings.Newest, Limit: listings}
+		f := dblistings.ListingFilter{Status: []string{"active", "claimed"}, Sort: dblistings.Newest, Limit: listings}
 		if dice.IntN(4) == 0 {
 			c.MaxPrice = int64(1000 + dice.IntN(1000))
 			f.MaxRentCents = new(c.MaxPrice * 100)
@@ -64,6 +64,12 @@ func TestSavedFiltersAreThoseOfListings(t *testing.T) {
 			c.HasImages = true
 			f.HasImages = &c.HasImages
 		}
+		switch dice.IntN(6) {
+		case 0:
+			c.Claimed, f.Status = new(true), []string{"claimed"}
+		case 1:
+			c.Claimed, f.Status = new(false), []string{"active"}
+		}
 		if dice.IntN(3) == 0 {
 			c.Pets = pick(listing.PetsTraits...)
 		}
@@ -89,6 +95,10 @@ func TestSavedFiltersAreThoseOfListings(t *testing.T) {
 		if n%2 == 0 {
 			require.NoError(t, w.listings.AttachImage(t.Context(), l.Ref, picture(l.ImageURLs[0], "a"), dbtest.After(1)))
 		}
+	}
+	for n := 0; n < listings; n += 3 {
+		_, err := w.listings.Claim(t.Context(), refOf(fmt.Sprint(n)), true, "jo", dbtest.After(1))
+		require.NoError(t, err)
 	}
 	w.match(t, 2)
 

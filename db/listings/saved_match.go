@@ -89,7 +89,8 @@ SELECT tenant, max(not_before) FROM saved_queue, unnest(tenants) tenant WHERE no
 	sqlSavedListing = `l.platform, coalesce(l.neighbourhood, ''), l.rent_cents, l.bedrooms, l.latitude,
     l.longitude, l.title, l.description, l.address, l.rooms::float8, l.area_sqft,
     coalesce(listing_available(l.details)::text, ''), tsvector_to_array(listing_traits(l.details)),
-    EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND ` + sqlSavedHasImage + `)`
+    EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND ` + sqlSavedHasImage + `),
+    l.status = 'claimed'`
 
 	// Edits are no rows of listing_events. An advert that a listing is shown in place of is archived when that is decided:
 	// $2 is for how long before it is published, at most.
@@ -316,7 +317,7 @@ func (m *SavedMatcher) compare(ctx context.Context, tx pgx.Tx, n int, now time.T
 func savedListing(l *saved.Listing) []any {
 	return []any{
 		&l.Platform, &l.Neighbourhood, &l.RentCents, &l.Bedrooms, &l.Latitude, &l.Longitude, &l.Title, &l.Description,
-		&l.Address, &l.Rooms, &l.AreaSqFt, &l.Available, &l.Traits, &l.HasImages,
+		&l.Address, &l.Rooms, &l.AreaSqFt, &l.Available, &l.Traits, &l.HasImages, &l.Claimed,
 	}
 }
 

@@ -32,6 +32,7 @@ type Criteria struct {
 	Near          *Near       `json:"near,omitempty"`
 	listing.Traits
 	HasImages bool   `json:"has_images,omitempty"` // at least one picture is stored
+	Claimed   *bool  `json:"claimed,omitempty"`    // an owner has taken it over, or none has
 	Text      string `json:"text,omitempty"`       // as of GET /listings: words, "a phrase", -without, begin*, intitle:
 }
 
@@ -239,7 +240,8 @@ func (f *Criteria) fits(l *Listing) bool {
 		f.MinArea > 0 && (l.AreaSqFt == nil || *l.AreaSqFt < f.MinArea),
 		f.MaxArea > 0 && (l.AreaSqFt == nil || *l.AreaSqFt > f.MaxArea),
 		f.AvailableBy != "" && (l.Available == "" || l.Available > f.AvailableBy),
-		f.HasImages && !l.HasImages:
+		f.HasImages && !l.HasImages,
+		f.Claimed != nil && *f.Claimed != l.Claimed:
 		return false
 	}
 	for _, group := range f.Groups() {

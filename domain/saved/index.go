@@ -25,6 +25,7 @@ type Listing struct {
 	Description   string   `json:"description"`
 	Address       string   `json:"address"`
 	HasImages     bool     `json:"has_images"` // at least one picture is stored
+	Claimed       bool     `json:"claimed"`    // an owner has taken it over
 }
 
 // sameText says that a text finds both or neither.

@@ -12,7 +12,7 @@ const (
 	Created  = "created"
 	Price    = "price"
 	Returned = "status" // from archived to active
-	Edited   = "edited" // anything but its rent, or its first picture was stored
+	Edited   = "edited" // anything but its rent, its first picture was stored, or an owner took it over or gave it back
 )
 
 // An Event is a change of a listing that may be news.

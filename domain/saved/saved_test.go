@@ -53,6 +53,8 @@ func TestFitter(t *testing.T) {
 		"a smaller area":        {saved.Criteria{MaxArea: 799}, false},
 		"free on that day":      {saved.Criteria{AvailableBy: "2026-07-01"}, true},
 		"with a picture":        {saved.Criteria{HasImages: true}, false},
+		"taken over":            {saved.Criteria{Claimed: new(true)}, false},
+		"not taken over":        {saved.Criteria{Claimed: new(false)}, true},
 		"not free yet":          {saved.Criteria{AvailableBy: "2026-06-30"}, false},
 		"cats":                  {saved.Criteria{Traits: listing.Traits{Pets: "cats"}}, true},
 		"dogs":                  {saved.Criteria{Traits: listing.Traits{Pets: "dogs"}}, false},
