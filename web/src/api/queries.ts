@@ -626,6 +626,13 @@ export const deleteTarget = (t: Target) =>
 export const challengeTarget = (t: Target) =>
   answer(api.POST('/searches/{search}/targets/{target}/challenge', { params: ofTarget(t) }))
 
+export const rotateTarget = ({ overlap, ...t }: Target & { overlap: number }) =>
+  answer(
+    api.POST('/searches/{search}/targets/{target}/rotate', {
+      params: { ...ofTarget(t), query: { ...ofTenant(t.tenant), overlap_hours: overlap } },
+    }),
+  )
+
 export const useSearchMatches = (tenant: string, id: string) =>
   useInfiniteQuery({
     queryKey: ['search-matches', tenant, id],

@@ -7,11 +7,12 @@ import { useSay } from '../say/Say'
 import { Ask, Close } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import type { Field } from '../ui/Filter'
-import { Copy, Empty, Options, Trouble } from '../ui/parts'
+import { Empty, Options, Trouble } from '../ui/parts'
 import { TenantID, TenantOptions, useTenant } from '../ui/tenant'
 import { ToPage } from '../ui/ToPage'
 import { Reading } from '../ui/Unread'
 import { criteriaOf } from './criteria'
+import { Once } from './RotateTarget'
 import { inWords } from './savedWords'
 
 type Kind = Schemas['TargetStart']['kind']
@@ -201,22 +202,7 @@ function Made(p: { search: Schemas['SavedSearch']; tenant: string; onClose: () =
       <p ref={made} tabIndex={-1}>
         {t.made(p.search.name)}
       </p>
-      {p.search.targets.map((to) => (
-        <dl className="kv" key={to.id}>
-          <dt>{t.targetKind[to.kind]}</dt>
-          <dd>{to.state === 'active' ? to.label : `${to.label ?? ''} (${t.targetState[to.state]})`}</dd>
-          {Object.entries({ [t.secret]: to.secret, JSON: to.json_url, Atom: to.atom_url }).map(
-            ([name, value]) =>
-              value && [
-                <dt key={name}>{name}</dt>,
-                <dd key={name + ' of it'}>
-                  <Copy text={value} />
-                </dd>,
-              ],
-          )}
-        </dl>
-      ))}
-      {p.search.targets.some((to) => to.secret || to.json_url) && <p className="ochr">{t.once}</p>}
+      <Once targets={p.search.targets} />
       <p className="btns">
         <ToPage className="btn p" to="/searches" search={{ tenant: p.tenant || undefined, search: p.search.id }}>
           {t.title}

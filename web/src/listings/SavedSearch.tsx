@@ -21,6 +21,7 @@ import { Glyph, type State } from '../ui/Glyph'
 import { Empty, InTemporal, Out, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { ToPage } from '../ui/ToPage'
+import { canRotate, RotateTarget } from './RotateTarget'
 import { nameOf } from './savedWords'
 
 type Search = Schemas['SavedSearch']
@@ -59,6 +60,7 @@ export function SavedSearch({
   const removeTarget = useDo(deleteTarget, 'saved-searches', 'deliveries')
   const challenge = useDo(challengeTarget, 'saved-searches', 'deliveries')
   const [asked, ask] = useState<Schemas['SearchTarget'] | 'search'>()
+  const [rotating, rotate] = useState<Schemas['SearchTarget']>()
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     // Chosen by its link, and not by the address of the page: what was chosen is below the table.
@@ -96,6 +98,9 @@ export function SavedSearch({
           <p>{t.removeTargetAsk}</p>
         </Confirm>
       )}
+      {rotating && (
+        <RotateTarget tenant={tenant} search={s.id} target={rotating} onClose={() => rotate(undefined)} />
+      )}
       <Section
         title={s.name}
         heading={heading}
@@ -130,6 +135,9 @@ export function SavedSearch({
                   >
                     {t.challenge}
                   </Do>
+                )}
+                {canRotate(to) && (
+                  <Do onClick={() => rotate(to)}>{to.kind === 'webhook' ? t.newSecret : t.newAddress} …</Do>
                 )}
                 <Do onClick={() => ask(to)}>{t.removeTarget} …</Do>
               </span>

@@ -31,4 +31,6 @@ test('the filters of listings are the filter of a search, and what it cannot hav
   expect(
     criteriaOf({ platform: 'kijiji,centris', status: 'archived', has_images: 'no', updated_since: '2026-11-01' }),
   ).toEqual({ filter: {}, left: ['platform', 'status', 'has_images', 'updated_since'] })
+  expect(criteriaOf({ status: 'claimed' })).toEqual({ filter: { claimed: true }, left: [] })
+  expect(criteriaOf({ status: 'active,claimed' })).toEqual({ filter: {}, left: ['status'] })
 })

@@ -10,7 +10,7 @@ const severalWords = ['furnished', 'parking', 'lease'] as const
 
 /**
  * criteriaOf makes the filter of a saved search of the filters of listings. left are the names of those that it cannot
- * have: it is about what is offered from now on, so it has no state and no time.
+ * have: it is about what is offered from now on, so it has no time, and of states only that an owner has taken it over.
  */
 export function criteriaOf(filters: Filters): { filter: Schemas['Criteria']; left: string[] } {
   const filter: Record<string, unknown> = {}
@@ -24,6 +24,7 @@ export function criteriaOf(filters: Filters): { filter: Schemas['Criteria']; lef
     else if (is(severalNumbers, name)) filter[name] = each(value).map(Number)
     else if (is(severalWords, name)) filter[name] = each(value)
     else if (name === 'has_images' && value === 'yes') filter[name] = true
+    else if (name === 'status' && value === 'claimed') filter.claimed = true
     else left.push(name)
   }
   return { filter, left }

@@ -28,6 +28,7 @@ export function Refused({ tenant, upload: u }: { tenant: string; upload: Schemas
         }
       >
         <Trouble error={reasons.error} />
+        {!!u.rows.unlisted && <p className="ochr">{t.unlisted(u.rows.unlisted, count(u.rows.unlisted, language))}</p>}
         <table className="why">
           <tbody>
             {reasons.data?.items.map((r) => (

@@ -135,6 +135,7 @@ export const code = {
     parking: 'parking',
     lease: 'lease',
     has_images: 'with pictures',
+    claimed: 'taken over by an owner',
     text: 'words',
   } as Names,
   // Fields of a product draft, and where on its page they stand.

@@ -29,7 +29,7 @@ export const outreach = {
   noTenants: 'There is no tenant yet: conveyor tenants create NAME.',
   uploadsIntro: 'Files of contacts: what was read, what was stored, and which rows failed, with the reason.',
   neverUploads: 'No file yet. Drop one above, or: conveyor contacts import FILE',
-  drop: 'Drop a file of contacts here, or choose one (CSV, TSV, XLSX; also in a gzip or a zip)',
+  drop: 'Drop a file of contacts here, or choose one (CSV, TSV, XLSX, vCard; also in a gzip or a zip)',
   sending: 'Sending …',
   sent: (sent: string, of: string) => `${sent} of ${of} sent`,
   cutOff: (file: string, boxes: string) =>
@@ -69,6 +69,8 @@ export const outreach = {
   resumeByReplay: 'Resume: replay its dead letter',
   byReason: 'Failed, by reason',
   firstCounted: (rows: string) => `the first ${rows} are counted`,
+  unlisted: (n: number, c: string) =>
+    `${c} of them ${s(n, 'is', 'are')} counted only: the list and the CSV have the rows before.`,
   refusedRows: 'Failed rows',
   masked: 'values are masked; the CSV has the rows as they were',
   line: 'Line',

@@ -130,6 +130,7 @@ export const code: (typeof en)['code'] = {
     parking: 'stationnement',
     lease: 'bail',
     has_images: 'avec photos',
+    claimed: 'revendiquée par un propriétaire',
     text: 'mots',
   },
   draft: {

@@ -29,7 +29,7 @@ export const outreach: (typeof en)['outreach'] = {
   noTenants: 'Pas encore de client : conveyor tenants create NOM.',
   uploadsIntro: 'Les fichiers de contacts : ce qui a été lu, ce qui est stocké, et les lignes échouées avec la raison.',
   neverUploads: 'Pas encore de fichier. Déposez-en un ci-dessus, ou : conveyor contacts import FICHIER',
-  drop: 'Déposez ici un fichier de contacts, ou choisissez-en un (CSV, TSV, XLSX ; aussi en gzip ou zip)',
+  drop: 'Déposez ici un fichier de contacts, ou choisissez-en un (CSV, TSV, XLSX, vCard ; aussi en gzip ou zip)',
   sending: 'Envoi…',
   sent: (sent, of) => `${sent} sur ${of} envoyés`,
   cutOff: (file, boxes) =>
@@ -69,6 +69,8 @@ export const outreach: (typeof en)['outreach'] = {
   resumeByReplay: 'Reprendre : rejouer sa lettre morte',
   byReason: 'Échouées, par raison',
   firstCounted: (rows) => `les ${rows} premières sont comptées`,
+  unlisted: (n, c) =>
+    `Dont ${c} ${s(n, 'seulement comptée', 'seulement comptées')} : la liste et le CSV ont les lignes d’avant.`,
   refusedRows: 'Lignes échouées',
   masked: 'les valeurs sont masquées ; le CSV a les lignes telles quelles',
   line: 'Ligne',
