@@ -15,11 +15,11 @@ import (
 // courtesies around them: "Stop. Thank you", "I would like to unsubscribe". Or a sentence or a part of one is such a
 // request and means nothing else, and no other takes it back: "I have found a flat, please take me off your list". Or
 // "stop" stands in capitals, or beside a reason to want no messages: "Wrong number, stop". "Stop by tomorrow, please",
-// "I would like to cancel" and "Can I stop now?" are none.
+// "I would like to cancel" and "Can I stop now?" are none, nor is what ends something else: "Don't call, text me".
 func IsOptOut(text string) bool {
-	words := withoutFillers(bareWords(text, longestRequest))
-	return !asksForMore(text, words) &&
-		(means(reach(words, optOut())) || len(words) > 1 && isOptOutAmong(parts(text)))
+	words, parts := withoutFillers(bareWords(text, longestRequest)), parts(text)
+	return !asksForMore(text, words) && !endsSomethingElse(parts) &&
+		(means(reach(words, optOut())) || len(words) > 1 && isOptOutAmong(parts))
 }
 
 // asksForMore says that a message is one question, whether there is no more: "Keine Angebote mehr?"
@@ -115,6 +115,8 @@ var (
 			{nothing | hinted | said | plain, hinted, stopWords},
 			{fresh | asked, plain, clearWords()},
 			{fresh | asked, plain, stopPayloads},
+			{fresh | asked, plain, noCallsOrMessages},
+			{plain, plain, norMessages},
 			{fresh, said, stops},
 			{fresh, weakly, weakStops},
 			{asked, halted, stops},
