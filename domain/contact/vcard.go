@@ -150,7 +150,7 @@ func (c *cards) end() {
 	c.card, c.depth = card{}, 0
 }
 
-// property is the next line without its folds, up to maxCardLine bytes of it.
+// property is the next line without its folds, up to maxCardLine bytes of it, as they are when they are decoded.
 func (c *cards) property() ([]byte, error) {
 	line, err := c.line()
 	if err != nil {
@@ -160,6 +160,10 @@ func (c *cards) property() ([]byte, error) {
 	printable := isQuotedPrintable(prop)
 	goesOn := func(line []byte) bool { return printable && bytes.HasSuffix(line, []byte("=")) }
 	soft := goesOn(line) // also where nothing more is kept
+	most := maxCardLine
+	if printable {
+		most *= 3 // a byte is written as three
+	}
 	for {
 		next, err := c.line()
 		if errors.Is(err, io.EOF) {
@@ -177,7 +181,7 @@ func (c *cards) property() ([]byte, error) {
 			c.pending, c.more = next, true
 			return prop, nil
 		}
-		if room := maxCardLine - len(prop); room > 0 {
+		if room := most - len(prop); room > 0 {
 			prop = append(prop, next[:min(room, len(next))]...)
 		}
 		soft = goesOn(next)
@@ -299,7 +303,7 @@ func (c *card) add(p cardProperty) {
 	case "TITLE":
 		c.set(cardTitle, plainText(p.value))
 	case "NOTE":
-		c.set(cardNote, plainText(p.value))
+		c.set(cardNote, shortened(plainText(p.value)))
 	case "LANG":
 		c.set(cardLocale, plainText(p.value))
 	case "CATEGORIES":
@@ -312,6 +316,16 @@ func (c *card) add(p cardProperty) {
 	case "KIND", "X-ADDRESSBOOKSERVER-KIND":
 		c.group = strings.EqualFold(strings.TrimSpace(p.value), "group")
 	}
+}
+
+// shortened is a note as far as a cell has room for it, with a mark where it was cut: beside the person's number it is
+// worth little, and a telephone is no place to correct it.
+func shortened(note string) string {
+	note = strings.TrimSpace(note)
+	if utf8.RuneCountInString(note) <= MaxField {
+		return note
+	}
+	return string([]rune(note)[:MaxField-1]) + "…"
 }
 
 func empty(s string) bool { return s == "" }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,6 +66,27 @@ func TestCards(t *testing.T) {
 	f := importFile(t, []byte("BEGIN:VCARD\nFN:Bob\nTEL:5145550123\nEND:VCARD\nBEGIN:VCARD\nFN:Eve\nEND:VCARD\n"), contact.Options{})
 	require.Equal(t, int64(3), f.rows[1].Line, "the number of the card and one more")
 	require.Equal(t, "missing", f.rows[1].Problems[0].Code)
+}
+
+// A note beyond what a cell has room for is cut, and the card is read.
+func TestCardsWithLongNotes(t *testing.T) {
+	t.Parallel()
+	for name, note := range map[string]string{
+		"as long as may be": ":" + strings.Repeat("é", contact.MaxField),
+		"longer":            ":" + strings.Repeat("é", contact.MaxField+1),
+		"of many bytes":     ":" + strings.Repeat("🏠", 9000),
+		"quoted-printable":  ";CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:" + strings.Repeat("=C3=A9=\n", 9000),
+		"an odd number":     ";CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:a" + strings.Repeat("=C3=A9=\n", 9000),
+	} {
+		f := importFile(t, []byte("BEGIN:VCARD\nFN:Bob\nTEL:5145550123\nNOTE"+note+"\nEND:VCARD\n"), contact.Options{})
+		require.Len(t, f.rows, 1, name)
+		require.Empty(t, f.rows[0].Problems, name)
+		c := f.rows[0].Contact
+		require.Equal(t, "+15145550123", c.Phone, name)
+		require.Regexp(t, "^a?(é+|🏠+)…?$", c.Fields["note"], name)
+		require.Equal(t, contact.MaxField, utf8.RuneCountInString(c.Fields["note"]), name)
+		require.Equal(t, name != "as long as may be", strings.HasSuffix(c.Fields["note"], "…"), name)
+	}
 }
 
 // What a card says takes no more memory than its bounds, and nothing in it ends the reading.
