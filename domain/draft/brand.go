@@ -1,10 +1,13 @@
 package draft
 
 import (
+	"math"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
 
@@ -25,19 +28,28 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 	}
 	p.cutBrands(categories)
 	var c claims
+	stated := func(v string, w weight, s Source) {
+		if v = maker(v); !isLabel(v) || !strings.Contains(v, " ") { // a label of one word may be a brand: "Code"
+			c.add(v, p.w[w], s)
+		}
+	}
 	for _, i := range products {
-		c.add(maker(i.Text("brand")), p.w[brandData], sourceOf(i))
-		c.add(maker(i.Text("manufacturer")), p.w[brandMaker], sourceOf(i))
+		stated(i.Text("brand"), brandData, sourceOf(i))
+		stated(i.Text("manufacturer"), brandMaker, sourceOf(i))
 		for _, group := range i.Items("isVariantOf") {
-			c.add(maker(group.Text("brand")), p.w[brandData], sourceOf(i))
+			stated(group.Text("brand"), brandData, sourceOf(i))
 		}
 	}
 	for _, key := range []string{"product:brand", "og:brand", "brand"} {
 		for _, v := range meta[key] {
-			c.add(maker(v), p.w[brandMeta], OpenGraph)
+			stated(v, brandMeta, OpenGraph)
 		}
 	}
+	food := sync.OnceValue(p.ofFood)
 	for l, w := range p.labelledAs("brand", found) {
+		if l.weight == labelWeak && producers[labelKey(l.said)] && food() {
+			l.weight, w = labelLikely, w+p.w[labelLikely]-p.w[labelWeak]
+		}
 		if l.weight == labelWeak && p.title >= 0 && abs(p.els[l.at].start-p.els[p.title].end) > 300 {
 			continue
 		}
@@ -45,6 +57,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 			c.add(maker(l.value), w, Page)
 		}
 	}
+	named := map[string]bool{}
 	for i := range p.els {
 		e := &p.els[i]
 		if e.own&brands == 0 || p.title < 0 || e.end-e.start > 60 || p.beside(i) {
@@ -61,6 +74,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		if isLabel(v) || categories[labelKey(v)] || bare(v) == bare(p.name) { // VTEX names the product's name so
 			continue
 		}
+		named[bare(v)] = true
 		c.add(v, p.w[brandNamed]-float64(d)/brandReach, Page)
 	}
 	for _, v := range p.prefixes() {
@@ -75,7 +89,14 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 	}
 	for n := range c.list {
 		if p.ownName(c.list[n].value) {
-			c.list[n].points += p.w[brandOwn]
+			least := math.Inf(-1)
+			if c.list[n].source != Page || named[bare(c.list[n].value)] { // alone it is the brand
+				least = min(c.list[n].points, leastBrand)
+			}
+			c.list[n].points = max(c.list[n].points+p.w[brandOwn], least)
+		}
+		if c.list[n].source != Page && categories[labelKey(c.list[n].value)] {
+			c.list[n].points += p.w[brandCategory]
 		}
 		switch name, brand := " "+labelKey(p.name)+" ", " "+labelKey(c.list[n].value)+" "; {
 		case strings.HasPrefix(name, brand):
@@ -87,6 +108,34 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 	p.brandsInScripts(&c, s, categories)
 	return c
 }
+
+// producers are the labels of those who make food, and of people who make films and records.
+var producers = wordSet("producer producteur productor produtor produzent")
+
+// ofFood says that the page has a label that only those of wine, food and drink have.
+func (p *page) ofFood() bool {
+	for _, line := range p.lines() {
+		if len(line) > 120 {
+			continue
+		}
+		label, _, _ := strings.Cut(line, ":")
+		if len(label) < 40 && foodLabels[labelKey(label)] {
+			return true
+		}
+	}
+	return false
+}
+
+// foodLabels are labels of wine, food and drink, as keys of labels are written.
+var foodLabels = phraseSet("" +
+	"appellation|aoc|denominación|denominación de origen|denominazione|vintage|millésime|jahrgang|annata|añada|safra|" +
+	"grape|grapes|grape variety|grape varieties|cépage|cépages|rebsorte|rebsorten|vitigno|vitigni|uva|uvas|" +
+	"variedad de uva|casta|castas|druivenras|abv|alcohol|alcohol content|alcool|taux d alcool|degré d alcool|" +
+	"alkohol|alkoholgehalt|alc vol|gradazione|gradazione alcolica|graduación|graduación alcohólica|teor alcoólico|" +
+	"alcoholpercentage|ingredients|ingrédients|zutaten|ingredienti|ingredientes|ingrediënten|składniki|" +
+	"allergens|allergènes|allergene|allergeni|alérgenos|milk|milch|lait|latte|leche|fat content|fett i tr|" +
+	"matière grasse|nutrition|nutrition facts|nährwerte|valeurs nutritionnelles|valori nutrizionali|" +
+	"roast|röstung|röstgrad|torréfaction|tostatura|serving temperature|trinktemperatur|température de service")
 
 // brandsInScripts adds what the scripts call a brand, {"brand": "Lumen"}, where the product's name or a line by it has it.
 func (p *page) brandsInScripts(c *claims, s state, categories map[string]bool) {
@@ -339,18 +388,78 @@ func maker(s string) string {
 	case "no brand", "keine", "default", "generic", "brand", "see all", "other":
 		return ""
 	}
+	if isProse(s) || allWares(labelKey(s)) {
+		return ""
+	}
 	if nothing(s) {
 		return ""
 	}
 	return s
 }
 
+// isProse says that a text goes on behind a label as a sentence does: "see packaging", "en métal doré".
+func isProse(s string) bool {
+	first, rest, ok := strings.Cut(s, " ")
+	return ok && leadWords[first] && rest == strings.ToLower(rest)
+}
+
+// leadWords begin sentences, and no names that are in small letters.
+var leadWords = wordSet(`see siehe voir ver vedi zie as at in for from with on only available please our your this these
+	en avec pour dans sur selon à con para según desde mit aus für bei auf nach nur bitte per su da su met voor op uit`)
+
+// allWares says that all words of a text, as keys of labels are written, say what is sold: "coats jackets".
+func allWares(key string) bool {
+	n := 0
+	for w := range strings.FieldsSeq(key) {
+		switch {
+		case wares[w] || goods[w]:
+			n++
+		case andWords[w]:
+		default:
+			return false
+		}
+	}
+	return n > 1
+}
+
+var (
+	andWords = wordSet("and und et y e en og och ja i a")
+	goods    = wordSet(`coats jackets dresses tops shirts blouses trousers pants jeans skirts shorts bags boots sneakers
+		trainers sandals knitwear sweaters jumpers cardigans hoodies lingerie underwear swimwear sportswear activewear
+		jewellery jewelry watches hats scarves gloves socks furniture lighting lamps rugs toys games books electronics
+		phones laptops tablets computers audio video cameras kitchen bathroom garden tools beauty makeup skincare
+		fragrance health food drinks wine wines grocery pets sports
+		mäntel jacken kleider hemden blusen hosen röcke taschen stiefel möbel leuchten spielzeug bücher elektronik
+		küche bad garten werkzeug schmuck uhren
+		manteaux vestes robes chemises pantalons jupes sacs bottes meubles luminaires jouets livres électronique cuisine
+		jardin outils bijoux montres parfums
+		abrigos chaquetas vestidos camisas blusas pantalones faldas bolsos botas muebles juguetes libros electrónica
+		cocina jardín herramientas joyas relojes
+		cappotti giacche vestiti abiti camicie pantaloni gonne borse stivali mobili giocattoli libri elettronica cucina
+		giardino gioielli orologi`)
+)
+
 // placed is the brand of a text that only its place makes one: badges are put there, too.
 func placed(s string) string {
-	if s = maker(s); badges[labelKey(s)] {
+	if s = maker(s); badges[labelKey(s)] || isSlogan(s) {
 		return ""
 	}
 	return s
+}
+
+// isSlogan says that a text of three words and more has no capital letter but its first, as names have: "Free returns
+// within 30 days".
+func isSlogan(s string) bool {
+	words := strings.Fields(s)
+	if len(words) < 3 {
+		return false
+	}
+	for _, w := range words[1:] {
+		if r, _ := utf8.DecodeRuneInString(w); !unicode.IsLower(r) && !unicode.IsDigit(r) {
+			return false
+		}
+	}
+	return true
 }
 
 // forWhom says that a text, as keys of labels are written, says for whom a product is, and perhaps what: "men s shoes".
@@ -399,7 +508,18 @@ var badges = phraseSet("" +
 	"novidade|novidades|promoção|lançamento|mais vendido|novità|saldi|offerta|in offerta|più venduto|nieuw|" +
 	"aanbieding|uitverkoop|nowość|nowości|promocja|wyprzedaż|novinka|novinky|akce|výprodej|akcia|nyhet|nyheter|" +
 	"nyhed|nyheder|tilbud|uutuus|tarjous|újdonság|akció|noutate|noutăți|reducere|yeni|indirim|новинка|новинки|" +
-	"акция|распродажа|хит продаж|新品|新着|セール|限定|신상품|특가|جديد")
+	"акция|распродажа|хит продаж|新品|新着|セール|限定|신상품|특가|جديد|" +
+	// and so are the lists that menus and breadcrumbs lead to
+	"nuovi arrivi|ultimi arrivi|nuova collezione|più venduti|offerte|promozioni|outlet|nouveaux arrivages|" +
+	"nouvelle collection|meilleures ventes|promotions|promos|bons plans|exclu web|neu eingetroffen|neue kollektion|" +
+	"neue artikel|topseller|rabatte|nuevas llegadas|recién llegados|nueva colección|lo más nuevo|lo más vendido|" +
+	"los más vendidos|promociones|liquidación|promoções|lançamentos|mais vendidos|nieuwe collectie|" +
+	"best verkocht|aanbiedingen|new season|new collection|special offers|offers|deals|gifts|gift ideas|geschenke|" +
+	"geschenkideen|idées cadeaux|cadeaux|regali|idee regalo|regalos|presentes|all|all products|all brands|brands|" +
+	"alle|alle produkte|alle marken|marken|tous les produits|toutes les marques|marques|tutti i prodotti|marche|" +
+	"todos los productos|todas las marcas|marcas|alle merken|merken|home|accueil|startseite|inicio|shop|store|" +
+	"boutique|tienda|negozio|winkel|catalog|catalogue|katalog|catalogo|catálogo|products|produits|produkte|prodotti|" +
+	"productos|produtos|producten")
 
 // phraseSet is the set of the phrases of a list with bars between them.
 func phraseSet(list string) map[string]bool {

@@ -28,7 +28,7 @@ var strengths = map[string][]float64{
 	"price data": {4}, "price page": {2},
 	"sku page":   {3},
 	"brand data": {6}, "brand page": {4.5},
-	"availability assumed": {1}, // 0: something on the page is said to be sold out
+	"availability assumed": {1}, // 0: something on the page is said to be sold out, or no price is to be seen
 }
 
 // measured counts, for each ground, the values that were right and those that were found on the 74 pages of the
@@ -38,8 +38,8 @@ var strengths = map[string][]float64{
 // a page shows them, so GTIN and MPN are counted where it has one. TestConfidence counts again, and prints the counts
 // as they stand here.
 var measured = map[Ground][2]int{
-	{"availability", "assumed", 0}: {3, 3},
-	{"availability", "assumed", 1}: {21, 22},
+	{"availability", "assumed", 0}: {7, 8},
+	{"availability", "assumed", 1}: {17, 17},
 	{"availability", "data", 0}:    {47, 48},
 	{"availability", "page", 0}:    {57, 58},
 	{"brand", "data", 0}:           {6, 10},
@@ -59,14 +59,17 @@ var measured = map[Ground][2]int{
 	{"sku", "page", 1}:             {53, 54},
 }
 
-// priors are the shares of right values that are expected before any was counted.
-var priors = map[string]float64{"data": 0.9, "page": 0.8, "assumed": 0.5}
+// priors are the shares of right values that are expected before any was counted, and how many finds that is worth.
+// What is assumed is in stock, and of all 140 pages of the benchmark nine are sold out, where of ours two are: what was
+// counted says the less.
+var priors = map[string]struct{ share, finds float64 }{"data": {0.9, 2}, "page": {0.8, 2}, "assumed": {0.5, 6}}
 
-// Confidence is the share of right values of a ground of which so many were right and so many found, smoothed by two
+// Confidence is the share of right values of a ground of which so many were right and so many found, smoothed by a few
 // more finds as good as is expected of its kind, so that few finds give no certainty. It is rounded: more digits would
 // say more than is known.
 func (g Ground) Confidence(right, found int) float64 {
-	return math.Round(100*(float64(right)+2*priors[g.Kind])/float64(found+2)) / 100
+	prior := priors[g.Kind]
+	return math.Round(100*(float64(right)+prior.finds*prior.share)/(float64(found)+prior.finds)) / 100
 }
 
 // Counted is how many values of a ground were right and found when the confidences were made.

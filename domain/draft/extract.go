@@ -132,12 +132,13 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 		d.Brand = d.judged("brand", c)
 	}
 	p.loseClaims("brand", brand, leastBrand, d.Brand, nil)
-	gtin := p.gtinOf(products, offers, data.Meta, labelled)
+	of := numbered(products, asked)
+	gtin := p.gtinOf(of, asked, data.Meta, labelled)
 	if c, ok := gtin.best(leastSKU); ok {
 		d.GTIN = d.judged("gtin", c)
 	}
 	p.loseClaims("gtin", gtin, leastSKU, d.GTIN, nil)
-	mpn := p.mpnOf(products, offers, data.Meta, labelled)
+	mpn := p.mpnOf(of, asked, data.Meta, labelled)
 	if c, ok := mpn.best(leastSKU); ok && (d.SKU == nil || !sameCode(c.value, d.SKU.Value)) { // else it is the shop's own
 		d.MPN = d.judged("mpn", c)
 	}
@@ -148,6 +149,9 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 		all := slices.Clone(offers)
 		for _, i := range products {
 			all = append(all, p.sizesOf(data, i)...)
+		}
+		if q != nil {
+			p.price = canonical(q.amount)
 		}
 		sold := q != nil || p.title >= 0 && (d.SKU != nil || d.Brand != nil)
 		p.sale(&d, q, p.availability(p.asked(all, address), data.Meta, st, sold))
@@ -162,7 +166,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 func (p *page) sale(d *Draft, q *quote, stock *Found[Availability]) {
 	if d.Availability = stock; stock != nil {
 		points := 1.0
-		if p.unheeded {
+		if stock.Source == Assumed && (q == nil || p.unheeded || p.mentionsOut()) {
 			points = 0
 		}
 		stock.Confidence = d.judge("availability", stock.Source, points)

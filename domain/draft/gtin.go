@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/markup"
@@ -76,6 +77,25 @@ func (p *page) gtinOf(products []*markup.Item, offers []offer, meta map[string][
 		}
 	}
 	return c
+}
+
+// numbered are the items of the data whose numbers are the product's: the products, and the variant that all their
+// offers are of, where there is one, or the address asks for it.
+func numbered(products []*markup.Item, asked []offer) []*markup.Item {
+	var variant *markup.Item
+	for _, o := range asked {
+		switch {
+		case o.of == nil || o.of == variant || slices.Contains(products, o.of):
+		case variant != nil:
+			return products
+		default:
+			variant = o.of
+		}
+	}
+	if variant == nil {
+		return products
+	}
+	return append(slices.Clone(products), variant)
 }
 
 // statedGTIN is GTIN for a text that data gives as one: behind a label, "EAN Code: 4006381333931", or as a number,

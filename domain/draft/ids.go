@@ -344,8 +344,18 @@ func (c *skuClaims) behindLabels(found []labelled) {
 		if model {
 			w += c.p.w[skuModel] - c.p.w[labelWeak]
 		}
-		c.add(code(l.value), w, Page)
+		v := code(l.value)
+		if v == "" && l.weight == labelSure && single(l.value) { // "SKU: 7"
+			v = strings.TrimSpace(l.value)
+		}
+		c.add(v, w, Page)
 	}
+}
+
+// single says that a text is one digit or capital letter: the number of a product in a small shop.
+func single(s string) bool {
+	s = strings.TrimSpace(s)
+	return len(s) == 1 && (isDigit(s[0]) || 'A' <= s[0] && s[0] <= 'Z')
 }
 
 // inAddress hears the parts of the address, the later the more. One that is much like a number, and no words of the
@@ -376,7 +386,11 @@ func (c *skuClaims) onShortLines() {
 		if len(fields) > 3 {
 			continue
 		}
-		if v := code(fields[len(fields)-1]); digits(v) >= 5 && c.isToken(v) {
+		v := code(fields[len(fields)-1])
+		if l, ok := labelFor(fields[len(fields)-1]); ok && l.field == "sku" { // 21335 Item
+			v = code(fields[0])
+		}
+		if digits(v) >= 5 && c.isToken(v) {
 			c.add(v, c.p.w[skuAddressed], Page)
 		}
 	}

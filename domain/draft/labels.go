@@ -57,7 +57,8 @@ var labels = func() map[string]label {
 		"angebotsnummer", "webcode", "online nr", "bestell nummer", "art nummer", "artikelid", "post id", "posting id",
 		"ad ref", "item ref", "item reference", "product ref", "product reference", "listing number", "our ref", "plu",
 		"part sku", "model sku", "code barre interne", "annonce n", "numéro d annonce", "id annonce", "codice annuncio",
-		"codice interno", "art cod", "código interno", "n de artículo", "ref artículo", "id del producto", "anúncio id",
+		"codice interno", "art cod", "cod art",
+		"código interno", "n de artículo", "ref artículo", "id del producto", "anúncio id",
 		"商品型號", "產品編號", "产品编号", "賣場編號", "商品代碼", "商品代号", "品號", "상품 번호", "상품 코드", "제품번호", "제품코드",
 		"품번", "製品番号", "お問い合わせ番号", "رقم القطعة", "كود المنتج", "رمز الصنف")
 	add("sku", labelVague, "item", "article", "art", "code", "id", "artikel", "style", "cod", "rif",
@@ -115,8 +116,13 @@ var labels = func() map[string]label {
 		"メーカー", "製造元", "maker", "publisher", "verlag", "éditeur", "editore", "editorial", "mfg", "κατασκευαστής",
 		"proizvođač", "proizvajalec", "tootja", "gamintojas", "ražotājs", "üretici", "יצרן", "الشركة المصنعة", "제조사",
 		"製造商", "制造商", "生產商")
-	// that of a film or a record is a person: one whose name the product has is a brand
-	add("brand", labelWeak, "producer", "producteur", "productor", "produtor", "vendor", "designer", "by", "von",
+	// those that make wine, food and drink
+	add("brand", labelLikely, "winery", "weingut", "bodega", "cantina", "domaine", "brewery", "brasserie", "brauerei",
+		"birrificio", "cervecería", "distillery", "distillerie", "destillerie", "distilleria", "destilería", "roastery",
+		"roaster", "rösterei", "torréfacteur", "torrefazione", "wijnhuis", "brouwerij")
+	// that of a film or a record is a person: one whose name the product has is a brand, and one of food, see ofFood
+	add("brand", labelWeak, "producer", "producteur", "productor", "produtor", "produzent",
+		"vendor", "designer", "by", "von",
 		"par", "di", "de la marque", "sold by brand", "lieferant")
 	return m
 }()
@@ -195,8 +201,8 @@ func siteOf(host string) string {
 // A labelled is a value that stands on the page behind its label.
 type labelled struct {
 	label
-	value string
-	at    int // the element of the label
+	said, value string // the label's text, and what stands behind it
+	at          int    // the element of the label
 }
 
 // maxLabelled bounds how many are kept.
@@ -207,10 +213,10 @@ const maxLabelled = 400
 func (p *page) readLabels() []labelled {
 	var out []labelled
 	seen := map[string]bool{}
-	add := func(l label, value string, at int) {
+	add := func(l label, said, value string, at int) {
 		if key := l.field + " " + value; at >= 0 && value != "" && !seen[key] {
 			seen[key] = !p.beside(at) && !p.veiledAt(at)
-			out = append(out, labelled{l, value, at})
+			out = append(out, labelled{l, said, value, at})
 		}
 	}
 	var (
@@ -231,7 +237,7 @@ func (p *page) readLabels() []labelled {
 		if !ok || e.tag == atom.A || e.tag == atom.Button {
 			continue
 		}
-		add(l, p.following(e.end), i)
+		add(l, p.of(i), p.following(e.end), i)
 	}
 	cover := p.coverer()
 	for start, line := range p.lines() {
@@ -252,9 +258,10 @@ func (p *page) readLabels() []labelled {
 					continue
 				}
 				v := code(strings.Join(fields[k:], " "))
-				// "Réf. 3-44", but "Ref. 3 of 44" and "Codice SCONTO10"
-				if digits(v) >= 4 || v != "" && isDigit(v[0]) && len(fields) == k+1 {
-					add(l, v, cover(start, start+1))
+				// "Réf. 3-44" and "Cod. art. CP22", but "Ref. 3 of 44" and "Codice SCONTO10"
+				short := strings.HasSuffix(fields[k-1], ".") && digits(v) > 0
+				if digits(v) >= 4 || v != "" && (isDigit(v[0]) || short) && len(fields) == k+1 {
+					add(l, segment, v, cover(start, start+1))
 				}
 			}
 		}
@@ -286,7 +293,7 @@ func (p *page) readLabels() []labelled {
 				if value == "" && start+len(line) < len(p.text) {
 					value = p.following(start + len(line))
 				}
-				add(l, value, cover(start+n, start+n+1))
+				add(l, line[from:n], value, cover(start+n, start+n+1))
 			}
 			at = len(line) - len(after)
 		}

@@ -124,16 +124,76 @@ func (p *page) findCards(amounts []amountShown) {
 // findBesides says of all elements at once what beside and veiledAt say of them.
 func (p *page) findBesides() {
 	p.besides, p.veils = make([]bool, len(p.els)), make([]bool, len(p.els))
+	apart := p.headedApart()
 	for i := range p.els {
 		e := &p.els[i]
 		if p.holdsTitle(i) {
 			continue
 		}
 		up := e.parent
-		p.besides[i] = e.own&(aside|chrome) != 0 || p.card(i) || up >= 0 && p.besides[up]
+		p.besides[i] = e.own&(aside|chrome) != 0 || p.card(i) || apart[i] || up >= 0 && p.besides[up]
 		p.veils[i] = e.own&veiled != 0 || up >= 0 && p.veils[up]
 	}
 }
+
+// headedApart are the elements that begin with a heading of other products, or of other sellers' offers of this one,
+// and those that follow such a heading where it stands by the product's name.
+func (p *page) headedApart() map[int]bool {
+	out := map[int]bool{}
+	for i := range p.els {
+		e := &p.els[i]
+		heading := atom.H2 == e.tag || atom.H3 == e.tag || atom.H4 == e.tag || atom.H5 == e.tag || e.own&titled != 0
+		if !heading || e.end-e.start < 5 || e.end-e.start > 60 || p.title < 0 || e.start < p.els[p.title].end {
+			continue
+		}
+		if !beginsWithAny(strings.ToLower(p.of(i)), apartWords) {
+			continue
+		}
+		k := i
+		for up := p.els[k].parent; up >= 0 && p.els[up].start == e.start && !p.holdsTitle(up); up = p.els[k].parent {
+			k = up
+		}
+		out[k] = true
+		if k != i && p.holdsLink(k) {
+			continue
+		}
+		for next := p.els[k].last + 1; next <= p.els[max(p.els[k].parent, 0)].last; next = p.els[next].last + 1 {
+			if p.els[next].own&titled != 0 || p.els[next].tag == e.tag && e.own&titled == 0 {
+				break // the next heading
+			}
+			out[next] = true
+		}
+	}
+	return out
+}
+
+// apartWords begin the headings of other products, and of other offers.
+var apartWords = []string{"similar", "you may also", "you might also", "you might like", "you may like",
+	"we found other", "goes well with", "pairs well", "pair it with", "frequently bought", "often bought",
+	"customers also", "customers who", "people also", "others also", "related", "recommended for",
+	"recommended products", "recommended items", "recommended accessories",
+	"recommendations", "more ways to buy",
+	"other sellers", "other offers", "other buying options", "more buying choices", "more sellers", "more like this",
+	"more from", "complete the look", "complete your look", "complete your set", "complete your outfit",
+	"wear it with", "shop the look", "recently viewed",
+	"compare with similar", "sponsored", "ils pourraient vous", "vous aimerez", "vous pourriez", "cela pourrait",
+	"produits similaires", "produits associés", "produits complémentaires", "articles similaires", "autres vendeurs",
+	"autres offres", "d'autres vendeurs", "nos suggestions", "souvent achetés", "fréquemment achetés",
+	"les clients ont", "complétez votre look", "complétez votre tenue", "récemment consultés", "das könnte",
+	"dazu passt", "passt dazu", "passend dazu",
+	"passendes zubehör", "ähnliche", "weitere angebote", "weitere verkäufer", "andere verkäufer", "andere kunden",
+	"kunden kauften", "kunden, die", "wird oft zusammen", "zuletzt angesehen", "empfohlene produkte", "empfehlung*",
+	"unsere empfehlung*",
+	"también te", "te puede interesar", "te podría", "quizás te", "productos relacionados", "productos similares",
+	"otros vendedores", "otras ofertas", "otros clientes", "los clientes", "comprados juntos", "vistos recientemente",
+	"completa tu look", "completa el look", "potrebbe", "potrebbero", "ti potrebbe", "prodotti correlati",
+	"prodotti simili",
+	"articoli simili", "altri venditori", "altre offerte", "spesso comprati", "visti di recente",
+	"talvez você", "também pode", "produtos relacionados", "produtos semelhantes", "produtos similares",
+	"quem comprou", "outros vendedores", "outras ofertas", "misschien vind", "vergelijkbare", "anderen kochten",
+	"anderen bekeken", "andere verkopers", "vaak samen", "gerelateerde", "podobne", "inni klienci", "inne oferty",
+	"mogą cię", "podobné", "související", "mohlo by", "du kanske", "liknande", "lignende", "andre købte",
+	"du vil måske", "saatat pitää", "похожие товары", "с этим товаром", "вам может", "関連する商品", "関連商品", "こちらもおすすめ"}
 
 // mostOfCard is how many elements are looked at for the heading of an item, and in it: the page decides how many there
 // are, and how deep items nest.

@@ -26,6 +26,7 @@ type offer struct {
 	to               string // the upper end of the range whose lower one is amount, "" = none
 	availability     Availability
 	sku, name, url   string
+	condition        string // lower case: "https://schema.org/usedcondition"
 	source           Source
 	second           bool // a variant's, or the upper end of a range
 	item             *markup.Item
@@ -250,8 +251,14 @@ func (p *page) offersOf(product *markup.Item) []offer {
 			read(i, variant, len(out) > 0, 0)
 		}
 	}
+	if slices.ContainsFunc(out, func(o offer) bool { return strings.Contains(o.condition, "new") }) {
+		out = slices.DeleteFunc(out, func(o offer) bool { return usedOnes.MatchString(o.condition) })
+	}
 	return out
 }
+
+// usedOnes are the conditions of things that were sold before: where a product is offered new, they are other offers.
+var usedOnes = regexp.MustCompile(`used|refurbished|damaged`)
 
 // statedOffer is what an item says of itself as an offer, read once: thousands of references may lead to one.
 func (p *page) statedOffer(i *markup.Item) offer {
@@ -259,7 +266,8 @@ func (p *page) statedOffer(i *markup.Item) offer {
 		return o
 	}
 	o := offer{source: sourceOf(i), item: i, sku: number(i.Text("sku")), name: i.Text("name"),
-		url: i.Ref("url"), availability: availabilityOf(i.Ref("availability"))}
+		url: i.Ref("url"), condition: strings.ToLower(i.Ref("itemCondition")),
+		availability: availabilityOf(i.Ref("availability"))}
 	for _, form := range i.Items("itemOffered") {
 		o.sku, o.name = cmp.Or(o.sku, number(form.Text("sku"))), cmp.Or(o.name, form.Text("name"))
 	}

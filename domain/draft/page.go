@@ -43,7 +43,8 @@ type page struct {
 	button   int      // the element that buys, -1 = none
 	boxOut   bool     // the own buy box says that the product cannot be had; set by stockShown
 
-	lost []Candidate // see lose
+	price string      // canonical, "" = none; known when the availability is looked for
+	lost  []Candidate // see lose
 
 	unheeded bool // something is said to be sold out that is not the whole product; set by stockShown
 }

@@ -1,6 +1,7 @@
 package draft_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -91,6 +92,36 @@ func TestStatedPrices(t *testing.T) {
 			continue
 		}
 		require.Equal(t, to, d.PriceTo.Value, data)
+	}
+}
+
+// A used or refurbished one is another offer than that of a new one.
+func TestStatedCondition(t *testing.T) {
+	t.Parallel()
+	const offer = `{"price":"%s","priceCurrency":"USD","availability":"%s","itemCondition":"https://schema.org/%sCondition"}`
+	used := fmt.Sprintf(offer, "149", "InStock", "Refurbished")
+	checkStated(t, []stated{
+		{"beside a new one", statedProduct(`"offers":[` + fmt.Sprintf(offer, "199", "SoldOut", "New") + "," + used + "]"),
+			want{price: "199", stock: "OutOfStock"}},
+		{"alone", statedProduct(`"offers":[` + used + "]"), want{price: "149", stock: "InStock"}},
+	})
+}
+
+// The numbers of a variant are the product's where it is the only one, or the address asks for it.
+func TestStatedVariants(t *testing.T) {
+	t.Parallel()
+	const variant = `{"@type":"Product","gtin":"%s","mpn":"M-%s","offers":{"price":"9","url":"?v=%[2]s"}}`
+	one, two := fmt.Sprintf(variant, "0712345678904", "1"), fmt.Sprintf(variant, "0712345678911", "2")
+	for _, tt := range []struct{ variants, query, gtin, mpn string }{
+		{one, "", "0712345678904", "M-1"},
+		{one + "," + two, "", "", ""},
+		{one + "," + two, "?v=2", "0712345678911", "M-2"},
+	} {
+		page := statedItem(`{"@type":"ProductGroup","name":"Lamp","hasVariant":[` + tt.variants + `]}`)
+		d, err := draft.Extract([]byte(page), "https://shop.example.com/p/lamp"+tt.query)
+		require.NoError(t, err)
+		require.Equal(t, tt.gtin, templateValue(d, "gtin"), tt.query)
+		require.Equal(t, tt.mpn, templateValue(d, "mpn"), tt.query)
 	}
 }
 

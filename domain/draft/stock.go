@@ -9,39 +9,6 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// The texts of buttons that buy, in the languages of shops; lower case, looked for at the beginning or as a whole.
-var buyWords = []string{"add to cart", "add to basket", "add to bag", "add to trolley", "add to shopping",
-	"add to my bag", "buy now", "buy it now", "buy", "add item", "place bid", "bid now", "add to order", "purchase",
-	"order now", "checkout now", "in den warenkorb", "in den einkaufswagen", "in den korb", "jetzt kaufen",
-	"sofort-kaufen", "sofort kaufen", "kaufen", "ajouter au panier", "ajouter à mon panier", "ajouter au cabas",
-	"acheter", "j'achète", "mettre au panier", "aggiungi al carrello", "acquista", "compra", "añadir",
-	"agregar al carro", "agregar al carrito", "agregar a la bolsa", "lo quiero", "adicionar ao carrinho",
-	"adicionar à sacola", "adicionar ao cesto", "do koszyka", "dodaj do koszyka", "kup teraz", "kup", "do košíka",
-	"vložiť do košíka", "pridať do košíka", "kúpiť", "přidat do košíku", "do košíku", "koupit", "adauga in cos",
-	"adaugă în coș", "adauga în coş", "cumpara", "cumpără", "kosárba", "in winkelwagen", "in winkelmandje",
-	"voeg toe aan", "bestel", "læg i kurv", "lägg i varukorg", "köp", "kjøp", "legg i handlekurv",
-	"lisää ostoskoriin", "lisa ostukorvi", "į krepšelį", "pievienot grozam", "sepete ekle", "hemen al", "satın al",
-	"προσθήκη στο καλάθι", "αγορά", "в корзину", "добавить в корзину", "купить", "у кошик", "купити", "в кошик",
-	"добави в количката", "カートに入れる", "カートに追加", "買い物かごに入れる", "ご購入手続き", "加入購物車", "加入购物车", "立即購買", "立即购买", "直接購買",
-	"放入購物車", "장바구니", "바로구매", "أضف إلى", "اضف الى", "اشتري", "הוסף לסל", "ใส่ตะกร้า", "เพิ่มลงในรถเข็น",
-	"thêm vào giỏ", "mua ngay", "tambah ke keranjang", "beli sekarang", "masukkan keranjang", "dodaj u", "u košaricu",
-	"v košarico", "contact seller", "chat with seller", "message seller", "call seller", "contact supplier",
-	"kupi odmah", "kupi sada", "dodaj v košarico", "u korpu", "osta kohe", "lisa korvi", "ielikt grozā", "likt grozā",
-	"dėti į krepšelį", "pridėti į krepšelį", "vložit do košíku", "megrendelem", "megveszem", "поръчай",
-	"добави в кошница", "додати в кошик", "замовити", "оформить заказ", "στο καλάθι", "αγόρασε", "sepete at",
-	"הוסף לעגלה", "הוספה לעגלה", "הוספה לסל", "קנה עכשיו", "קנו עכשיו", "לרכישה", "הזמן עכשיו", "اشتر الآن",
-	"أضف للسلة", "اضف للسلة", "إضافة إلى السلة", "شراء", "바로 구매", "구매", "加到購物車", "加入购物袋", "放入购物车", "馬上買", "立刻購買",
-	"购买", "購買", "カートへ", "今すぐ買う", "ซื้อเลย", "หยิบใส่ตะกร้า", "ซื้อสินค้า", "cho vào giỏ", "đặt mua", "mua hàng",
-	"tambah ke troli", "kaupa", "setja í körfu", "lägg i kundvagn", "legg i kurv", "tilføj til kurv", "til kurv",
-	"osta nyt", "lisää koriin", "ajouter au sac", "aggiungi alla borsa", "in mijn winkelwagen", "in de winkelwagen",
-	"koop nu", "zum warenkorb", "jetzt bestellen", "add to tote", "reserve now", "place order", "contact the seller",
-	"make an offer", "make offer", "go to store", "go to shop", "visit store", "zum shop", "zum angebot",
-	"voir l'offre", "get deal", "view deal"}
-
-// buyAlone buy where a button says nothing else: "ajouter", but not "ajouter à ma liste".
-var buyAlone = wordSet(`kupi naruči naroči osta pirkt pirkti zamów objednať objednat comandă comanda заказать προσθήκη beli
-	handla ajouter commander réserver ordina adicionar купи`)
-
 // outWords say that the product cannot be had, wherever in a line they stand; each holds none of the others.
 var outWords = slices.Concat(alertWords, []string{"out of stock", "sold out", "currently unavailable",
 	"temporarily unavailable", "no longer available", "item is unavailable", "product is unavailable",
@@ -88,7 +55,18 @@ var outWords = slices.Concat(alertWords, []string{"out of stock", "sold out", "c
 	"de retour bientôt", "produit discontinué", "article discontinué", "en réappro", "not enough products",
 	"nicht genügend artikel", "nicht genügend produkte", "pas assez de produits", "pas assez d'articles",
 	"non ci sono abbastanza prodotti in", "no hay suficientes productos", "onvoldoende producten", "stok kosong",
-	"uit voorraad", "niet in voorraad", "ikke længere tilgængelig", "fuori stock"})
+	"uit voorraad", "niet in voorraad", "ikke længere tilgængelig", "fuori stock",
+	"retired product", "product has been retired", "product is retired", "auction has ended", "auction ended",
+	"auction closed", "auction is closed", "bidding is closed", "bidding closed", "offer has ended", "offer has expired",
+	"this item has sold", "already sold", "has been sold", "bereits verkauft", "wurde verkauft", "auktion beendet",
+	"auktion ist beendet", "verkauf beendet", "déjà vendu", "a été vendu", "vente terminée", "enchère terminée",
+	"enchères terminées", "annonce expirée", "offre expirée", "publicación pausada", "publicación finalizada",
+	"anuncio finalizado", "subasta finalizada", "subasta cerrada", "ya vendido", "già venduto", "asta terminata",
+	"asta conclusa", "annuncio scaduto", "já vendido", "anúncio finalizado", "anúncio pausado", "leilão encerrado",
+	"reeds verkocht", "veiling gesloten", "veiling afgelopen", "oferta zakończona", "sprzedaż zakończona",
+	"aukcja zakończona", "ogłoszenie nieaktualne", "aukce skončila", "aukcia skončila", "prodej skončil",
+	"auktionen är avslutad", "redan såld", "allerede solgt", "huutokauppa on päättynyt", "продажа завершена",
+	"аукцион завершён", "аукцион завершен", "лот продан"})
 
 // alertWords offer a message when the product is back. Templates keep such a form in the buy box of
 // every product, and show it when it is needed.
@@ -97,6 +75,7 @@ var alertWords = []string{"notify me when", "email me when", "e-mail me when", "
 	"powiadom o dostępności", "powiadom mnie", "hlídat dostupnost", "strážiť dostupnosť", "сообщить о поступлении",
 	"入荷お知らせ", "貨到通知", "到貨通知", "pranešti, kai", "értesítést kérek", "anunță-mă când", "anunta-ma cand",
 	"повідомити про наявність", "уведомить о поступлении", "gelince haber ver", "עדכנו אותי", "أعلمني عند", "재입고",
+	"in-stock alert", "auto notify", "stock alert", "alert me when", "tell me when it",
 	"meddela mig när", "gi meg beskjed når", "giv mig besked når", "ilmoita kun", "mail mij wanneer", "mail me wanneer",
 	"bei verfügbarkeit", "verfügbarkeit benachricht", "alerte stock", "avisarme cuando", "me avise quando",
 	"notificar-me", "register your interest"}
@@ -130,7 +109,9 @@ var outAlone = []string{"unavailable", "not available", "discontinued", "nicht v
 	"scaduta",
 	"indisponível",
 	"niedostępny", "nedostupné", "není k dispozici", "indisponibil", "loppu", "habis", "ended", "sold",
-	"no stock"}
+	"no stock", "vendu", "vendue", "verkauft", "vendido",
+	"vendida", "venduto", "venduta", "verkocht", "sprzedane", "prodáno",
+	"predané", "såld", "solgt", "myyty", "продано", "vândut", "eladva", "satıldı", "πουλήθηκε", "売約済み", "retired"}
 
 // preWords say that it is yet to come, and backWords that it is ordered in for who buys it.
 var (
@@ -263,77 +244,6 @@ func denied(before, in string) bool {
 	return false
 }
 
-// findButton finds the button that buys: the first after the product's name that is not of another product, else the
-// first at all.
-func (p *page) findButton() {
-	best := 0.0
-	for i := range p.els {
-		e := &p.els[i]
-		control := e.tag == atom.Button || e.tag == atom.A || e.tag == atom.Input || attr(e.node, "role") == "button"
-		if !control || e.end-e.start > 80 || e.marks&veiled != 0 || has(e.node, "disabled") ||
-			attr(e.node, "aria-disabled") == "true" {
-			continue
-		}
-		points := 0.0
-		if text := strings.ToLower(p.of(i)); text != "" && buysBy(text) {
-			points = p.w[buttonText]
-		} else if text := strings.ToLower(attr(e.node, "aria-label") + attr(e.node, "title")); text != "" && buysBy(text) {
-			points = p.w[buttonLabel]
-		} else if e.own&buys != 0 && e.own&(aside|chrome) == 0 && e.tag != atom.A {
-			points = p.w[buttonNamed]
-		}
-		if points == 0 || p.beside(i) {
-			continue
-		}
-		if strings.Contains(strings.ToLower(attr(e.node, "class")), "disabled") {
-			points /= p.w[buttonDisabled]
-		}
-		if p.title >= 0 && e.start < p.els[p.title].start {
-			points += p.w[buttonAbove]
-		}
-		if points > best+buttonMargin {
-			best, p.button = points, i
-		}
-	}
-}
-
-// buysBy says that a button's text is one that buys.
-func buysBy(text string) bool {
-	if len(text) > 60 || strings.HasPrefix(text, "added") {
-		return false
-	}
-	if rest, ok := strings.CutPrefix(text, "add "); ok { // to your basket, 2 to cart
-		for _, w := range []string{"basket", "cart", "bag", "trolley"} {
-			if strings.Contains(rest, w) {
-				return true
-			}
-		}
-	}
-	if buyAlone[strings.Trim(text, " .!+>»→")] {
-		return true
-	}
-	if len(text) < buyKey {
-		return false
-	}
-	for _, w := range buyBeginning[text[:buyKey]] {
-		if text == w || len(w) > 4 && strings.HasPrefix(text, w) {
-			return true
-		}
-	}
-	return false
-}
-
-// buyKey is how many bytes of a text of a button choose those of buyWords that it may begin with, by buyBeginning.
-const buyKey = 3
-
-var buyBeginning = func() map[string][]string {
-	m := map[string][]string{}
-	for _, w := range buyWords {
-		m[w[:buyKey]] = append(m[w[:buyKey]], w)
-	}
-	return m
-}()
-
 // later is PreOrder or BackOrder where a line, lower case, says so, else "". What is in stock now may say that more can
 // be ordered in, in parentheses or behind it: "In stock, backorders allowed".
 func later(line string) Availability {
@@ -355,9 +265,9 @@ func later(line string) Availability {
 	return ""
 }
 
-// isStatus says that a clause of the line of the element i, lower case, is one of preWords, and no control of the page
-// and no heading or label of a text about it: "Preventa. Disponible en abril".
-func (p *page) isStatus(i int, line string) bool {
+// isStatus says that a clause of the line of the element i, lower case, is one of preWords, or begins with one of
+// backWords, and no control of the page and no heading or label of a text about it: "Preventa. Disponible en abril".
+func (p *page) isStatus(i int, line string, when Availability) bool {
 	for level := 0; i >= 0 && level < 3; i, level = p.els[i].parent, level+1 {
 		switch p.els[i].tag {
 		case atom.A, atom.Button, atom.Label, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Dt, atom.Th,
@@ -366,7 +276,13 @@ func (p *page) isStatus(i int, line string) bool {
 		}
 	}
 	for clause := range clauses(line) {
-		clause, _, _ = strings.Cut(strings.TrimSpace(clause), ":")
+		clause, _, labelled := strings.Cut(strings.TrimSpace(clause), ":")
+		back := strings.TrimPrefix(strings.TrimPrefix(clause, "available "), "on ")
+		if when == BackOrder && !labelled && slices.ContainsFunc(backWords, func(w string) bool {
+			return strings.HasPrefix(back, w)
+		}) {
+			return true
+		}
 		for _, w := range preWords {
 			rest, ok := strings.CutPrefix(clause, w)
 			if ok && len(rest) <= 4 && rest != "s" && rest != "es" { // several are other people's
@@ -417,12 +333,15 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 			p.unheeded = p.unheeded || out
 			continue
 		}
+		if out && p.button >= 0 && p.els[p.button].start > start && !hasWord(lower, alertWords) && p.sellsAnother() {
+			p.button = -1
+		}
 		p.boxOut = p.boxOut || out && !containsAny(lower, otherThings) && !hasWord(lower, alertWords) && p.inOwnBox(i)
 		if in && p.boxOut { // another seller's
 			continue
 		}
 		times := 1.0
-		if p.named(i, stocks) {
+		if p.named(i, stocks) || out && answersStock(lower, above) {
 			times = p.w[stockNamed]
 		}
 		if len(line) > 60 {
@@ -434,7 +353,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 		case out:
 			points += p.w[stockOut] * times
 		case before != "":
-			short, status := utf8.RuneCountInString(line) < 40, p.isStatus(i, lower)
+			short, status := utf8.RuneCountInString(line) < 40, p.isStatus(i, lower, before)
 			if own := status || short && p.named(i, stocks); own && !plain || short && when == "" {
 				when, plain = before, own
 			}
@@ -447,6 +366,32 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 	}
 	return points, when, plain
 }
+
+// mentionsOut says that a line of the page, wherever it stands, says of something that it is sold out.
+func (p *page) mentionsOut() bool {
+	for _, line := range p.lines() {
+		if len(line) <= 120 && hasWord(strings.ToLower(line), outWords) {
+			return true
+		}
+	}
+	return false
+}
+
+// answersStock says that a line, lower case, is nothing but an answer to whether the product is in stock: behind a
+// colon, "Availability: out of stock", or below the line above.
+func answersStock(line, above string) bool {
+	label, answer, ok := strings.Cut(line, ":")
+	if !ok {
+		label, answer = above, line
+	}
+	return len(label) < 30 && (containsAny(label, stockLabels) || containsAny(label, statusLabels)) &&
+		!containsAny(label, otherThings) && (aloneOf(answer, outWords) || aloneOf(answer, outAlone))
+}
+
+// statusLabels are labels of stock that no denial is looked for behind.
+var statusLabels = []string{"stock", "stock status", "availability status", "disponibilité", "disponibilità",
+	"disponibilidad", "disponibilidade", "verfügbarkeit", "наявність", "наличие", "tillgänglighet", "tilgængelighed",
+	"saatavuus", "dostupnost*", "διαθεσιμότητα", "beschikbaarheid"}
 
 // inButton says that the line of the element i, lower case, is in the button that buys, and not all that it says: it
 // may hold the text of a product that is sold out, too, for the style sheet to choose.

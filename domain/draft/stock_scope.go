@@ -115,7 +115,7 @@ func ofWhole(lower, name string) bool {
 		return false
 	}
 	if containsAny(clause, otherThings) && !containsAny(clause, theseWords) &&
-		!containsAny(strings.ToLower(name), otherThings) {
+		!containsAny(strings.ToLower(name), otherThings) && !(gone(lower[start:end]) && onWay(clause)) {
 		return false // "Pickup currently unavailable"
 	}
 	if containsAny(lower, choiceWords) {
@@ -140,6 +140,24 @@ func ofWhole(lower, name string) bool {
 	key := " " + labelKey(subject) + " "
 	return containsAny(subject, wholeSubjects) || containsAny(subject, stockLabels) ||
 		strings.Contains(" "+labelKey(name)+" ", key)
+}
+
+// goneWords say of outWords that there is none left, which can be said of no delivery: "Delivery: sold out" is the
+// product's.
+var goneWords = wordSet(`sold ausverkauft vergriffen épuisé rupture agotado esaurito esgotado uitverkocht wyprzedan
+	vyprodáno slutsåld utsolgt udsolgt loppuunmyyty tükendi`)
+
+func gone(out string) bool {
+	first, rest, _ := strings.Cut(out, " ")
+	return goneWords[first] || first == "out" && strings.HasPrefix(rest, "of stock")
+}
+
+// onWay says that of otherThings a clause has only the ways in which a product is sent.
+func onWay(clause string) bool {
+	for _, w := range []string{"shipping", "delivery", "versand", "lieferung", "livraison", "spedizione", "envío"} {
+		clause = strings.ReplaceAll(clause, w, "")
+	}
+	return !containsAny(clause, otherThings)
 }
 
 // outNames are the parts of the product's names that have the words for sold out in them, lower case, each with the
@@ -207,17 +225,6 @@ func (p *page) withoutName(line string) string {
 // bothWays are, behind "out of stock in store", the other way in which the product is sold.
 var bothWays = []string{"and online", "& online", "or online", "und online", "et en ligne", "y en línea", "y online",
 	"e online", "en online", "i online"}
-
-// sells says that there is a button that buys, and which does not say that the product cannot be had: some shops leave
-// it as it is but for its text.
-func (p *page) sells() bool {
-	if p.button < 0 {
-		return false
-	}
-	text := strings.ToLower(p.of(p.button))
-	start, _ := outAt(text)
-	return start < 0 || buysBy(text)
-}
 
 // outAt finds the first of the words that say that something cannot be had; start is -1 where there are none.
 func outAt(lower string) (start, end int) {

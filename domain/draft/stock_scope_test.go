@@ -134,6 +134,23 @@ func TestSoldOutBeside(t *testing.T) {
 			<button><span>Add to cart</span><span class="hide">Sold out</span></button>`, draft.InStock},
 		{"the form of the choices", `<section class="product-options"><form><p>This item is out of stock.</p></form></section>`,
 			draft.OutOfStock},
+		{"behind its label, with the button", `<ul><li>Availability: Out Of Stock</li></ul>` + cart, draft.OutOfStock},
+		{"below its label, with the button", `<table><tr><th>Verfügbarkeit</th><td>Ausverkauft</td></tr></table>` + cart,
+			draft.OutOfStock},
+		{"the button of a set", `<p>Out of stock</p><div class="set"><a href="/set/1">With a bulb</a> $29.00` + cart + `</div>`,
+			draft.OutOfStock},
+		{"the button of the product, apart", `<p>Out of stock</p><div class="side">$20.00, $5.00 shipping` + cart + `</div>
+			<div class="stock">In stock</div>`, draft.InStock},
+		{"in stock, below a heading of other products", `<p>Sold out</p><section><h2>Similar items</h2><div><a href="/b">Board</a>
+			<p>In stock</p>` + cart + `</div></section>`, draft.OutOfStock},
+		{"from other sellers", `<p>Out of stock</p><h2>More ways to buy</h2><div>Used $9.00 <p>In stock</p>` + cart + `</div>`,
+			draft.OutOfStock},
+		{"no delivery", `<p>Delivery: not available</p>` + cart, draft.InStock},
+		{"for delivery, sold out", `<p>Lieferung <span>Leider ausverkauft</span></p>`, draft.OutOfStock},
+		{"sold, in French", `<p>Vendu</p>`, draft.OutOfStock},
+		{"how many were, in French", `<p>Vendu par Lumen</p>` + cart, draft.InStock},
+		{"the auction is over", `<p>Auction ended</p>`, draft.OutOfStock},
+		{"orders for later", `<p>Backorders accepted, will ship in 30 days</p>` + cart, draft.BackOrder},
 		{"no pickup", `<p class="availability">Pickup currently unavailable at Leith Walk</p>` + cart, draft.InStock},
 		{"other products in a list", `<aside><ul><li><a href="/b4">Board 4</a> $62.00 <span>Out of stock</span></li><li>
 			<a href="/b3">Board 3</a> $41.00 <span>Out of stock</span></li></ul></aside>`, draft.InStock},

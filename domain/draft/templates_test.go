@@ -46,6 +46,8 @@ func templateValue(d draft.Draft, field string) string {
 	switch {
 	case field == "price_to" && d.PriceTo != nil:
 		return d.PriceTo.Value
+	case field == "name" && d.Name != nil:
+		return d.Name.Value
 	case field == "currency" && d.Currency != nil:
 		return d.Currency.Value
 	}

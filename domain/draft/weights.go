@@ -170,8 +170,10 @@ var (
 	brandLink         = adds("brand.link", 1.8, "a link to all of a brand's products, close to the product's name")
 	brandLinkWithin   = adds("brand.link-within", 2, "such a link, and the product's name has its text")
 	brandOwn          = adds("brand.own", -2, "the shop is called so")
-	brandScript       = adds("brand.script", 0.5, "a script has it …")
-	brandScriptEach   = adds("brand.script-each", 0.1, "… each time")
+	brandCategory     = adds("brand.category", -1.5,
+		"the breadcrumbs have it, as a category, and the product's name has not")
+	brandScript     = adds("brand.script", 0.5, "a script has it …")
+	brandScriptEach = adds("brand.script-each", 0.1, "… each time")
 
 	// The global number. A check digit has vouched for it before.
 	gtinData  = adds("gtin.data", 4, "data of the product has it")
