@@ -235,6 +235,8 @@ func foldRune(r rune) string {
 		return "/"
 	case '\ufe0f', '\u20e3':
 		return ""
+	case '≈', '≃', '∼':
+		return "~"
 	case '…':
 		return ";"
 	case '\u0301', '\u0300', '\u0302', '\u0308', '\u0327':

@@ -172,6 +172,11 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 		}
 		break
 	}
+	if len(civic) > 0 && k+2 < len(words) && len(words[k]) == 1 && words[k][0] >= 'A' && words[k][0] <= 'Z' &&
+		doorLetterBefore[page.Fold(strings.Trim(words[k+1], ".,"))] { // "5650 A rue Hutchison"
+		civic[len(civic)-1] += words[k]
+		k++
+	}
 	civic, k = numbersOfStreet(civic, words, k)
 	if u, left := unitOfDoors(civic, words, k, part); u != "" {
 		civic, unit = left, u
@@ -213,7 +218,7 @@ var ofType = regexp.MustCompile(`(?i)^((?:du|de la|de) (?:l['’])?)(\d*\pL+) `)
 // civicJoint may stand between the civic numbers of one street.
 func civicJoint(w string) bool {
 	switch w {
-	case "-", "/", "&", "@", "à", "au", "et", "and", "to":
+	case "-", "/", "&", "@", "à", "au", "et", "and", "ou", "or", "to":
 		return true
 	}
 	return false

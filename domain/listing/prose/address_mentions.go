@@ -48,7 +48,8 @@ func (m *addressMention) doors() bool {
 	for n := 0; n < 8 && p.nextCivic(k); n++ {
 		k += 2
 	}
-	if w := p.word(k); len(w) == 1 && !p.words[k].space && row == i && t.digits > 1 { // "415A Bronson Avenue"
+	if w := p.word(k); len(w) == 1 && row == i && t.digits > 1 && (!p.words[k].space ||
+		t.digits > 2 && p.capital(k) && doorLetterBefore[p.word(k+1)]) { // "415A Bronson Avenue", "5650 B rue Hutchison"
 		k, own = k+1, own+1
 	}
 	if p.sym(k) == '#' && p.num(k+1) != nil { // "1120 # 3 rue Villebon"
@@ -67,6 +68,9 @@ func (m *addressMention) doors() bool {
 	m.street, m.apart = k, row == i && k > own
 	return k < len(p.words) && !p.words[k].line
 }
+
+// doorLetterBefore are the types of streets before which a letter by itself is the door's. "12 E Street" is a street E.
+var doorLetterBefore = set("rue boul boulevard chemin")
 
 // ofStreet finds the end of the street, and tells whether it is one.
 func (m *addressMention) ofStreet(headline bool) bool {
@@ -255,7 +259,7 @@ joints:
 				break joints
 			}
 			most = step
-		case s == '&' || w == "et" || w == "and":
+		case s == '&' || w == "et" || w == "and" || w == "ou" || w == "or":
 		case w == "a" || w == "au" || w == "to": // "de 10 à 12" are hours
 			if first.digits < 3 {
 				return i

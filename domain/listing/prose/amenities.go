@@ -24,7 +24,7 @@ var amenityNames = func() (list []amenityName) {
 		"yard": "cour arriere|cour privee|cour|cours arriere|cours avant|cours exterieure|cours privee|grande cours|yard|" +
 			"backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
-		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
+		"washer_dryer": "laveuse secheuse|laveuse + secheuse|washer + dryer|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
 			"washer , and dryer|laveuse , une secheuse|laveuse et une secheuse|washer and dryer|washer / dryer|washer dryer|" +
 			"washer & dryer|washer , dryer|washer + dryer|" +
 			"machine a laver secheuse|machine a laver et secheuse|lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge|" +
@@ -38,11 +38,11 @@ var amenityNames = func() (list []amenityName) {
 			"washer / dryer hookup|washer dryer hookup|washer & dryer hookups|washer & dryer hook|laundry hookups|laundry hook|" +
 			"laundry hookup|hookups for washer|hookup for washer|hook ups for washer|hook up for washer|entrance washer|espace pour laveuse|" +
 			"espace laveuse|emplacement pour laveuse|emplacement laveuse|space for washer|prises laveuse|branchements laveuse",
-		"laundry_in_building": "buanderie|buanderies|laundry room|laundry rooms|salle de lavage commune|" +
+		"laundry_in_building": "salle lavage|buanderie|buanderies|laundry room|laundry rooms|salle de lavage commune|" +
 			"laundromat|laverie|buandrie|salle de buanderie|salles de buanderie|salle de lavage|laundry",
 		"fridge":   "frigo|refrigerateur|frigidaire|fridge|refrigerator",
 		"stove":    "poele|cuisiniere|stove|oven",
-		"elevator": "ascenseur|ascenseurs|elevator|elevators",
+		"elevator": "elevateur|elevateurs|ascenseur|ascenseurs|elevator|elevators",
 		"gym": "gym|salle d entrainement|salle dentrainement|salle d exercice|salle d exercices|salle de sport|exercise room|gymnase|fitness|" +
 			"salle de conditionnement",
 		"pool":      "piscine|piscines|pool|swimming pool",
@@ -55,7 +55,7 @@ var amenityNames = func() (list []amenityName) {
 		"concierge":       "concierge|concierges|conciergerie|janitor",
 		"wheelchair":      "mobilite reduite|wheelchair|handicape|fauteuil roulant",
 		"central_vacuum":  "aspirateur central|central vacuum|balayeuse centrale",
-		"hardwood_floors": "bois franc|hardwood|plancher de bois|parquet",
+		"hardwood_floors": "bois franc|bois francs|hardwood|plancher de bois|parquet",
 		"bicycle_storage": "rangement velo|rangement a velo|support a velo|support a velos|bike storage|bicycle " +
 			"parking|bike room",
 	} {
@@ -126,7 +126,7 @@ func (p *Prose) washer(i, end int) string {
 		p.sym(end+1) == ':' && hookupNames[p.word(end+2)] || p.hookupBefore(i) ||
 		p.seq(k-1, "dessus", "de") { // "unité murale au-dessus de la laveuse"
 		return "washer_dryer_hookups"
-	} else if w == "shared" || w == "common" {
+	} else if w == "shared" || w == "common" || w == "coin" || w == "operated" || w == "op" {
 		return "laundry_in_building"
 	}
 	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ',' && !p.buildingBegins(k); k++ {
@@ -151,14 +151,16 @@ func (p *Prose) washer(i, end int) string {
 // hookupNames are what a washer is joined to, or its place, before or after it.
 var hookupNames = set("inlet inlets outlet outlets hookup hookups connection connections connexion connexions entry " +
 	"entree entrees entre entrer acces prise prises sortie sorties installation installations branchement branchements " +
-	"emplacement espace placard raccordement raccordements place pret prets prevu prevue")
+	"emplacement espace placard raccordement raccordements place pret prets prevu prevue plomberie plumbing plumbed " +
+	"tuyauterie raccord raccords")
 
 // hookupBefore tells whether a hookup or a place leads to the washer at i: "raccordement pour la laveuse", "entrée
 // lave-vaisselle, laveuse".
 func (p *Prose) hookupBefore(i int) bool {
 	for k := i - 1; k >= 0 && k >= i-6 && !p.words[k+1].line && !p.stop(k+1); k-- {
 		switch w := p.word(k); {
-		case hookupNames[w], w == "room" && p.word(k+1) == "for", k == i-1 && (w == "coin" || w == "salle"):
+		case hookupNames[w], w == "room" && p.word(k+1) == "for", p.volts(k), w == "eau" && p.word(k+1) == "pour",
+			k == i-1 && (w == "coin" || w == "salle"):
 			return p.word(k+1) != "a" && !p.deniedThing(k)
 		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle",
 			w == "a", w == "lavage",
@@ -168,6 +170,12 @@ func (p *Prose) hookupBefore(i int) bool {
 		}
 	}
 	return false
+}
+
+// volts tells whether the number at i is of the outlet that a dryer needs: "220 et eau pour laveuse-sécheuse".
+func (p *Prose) volts(i int) bool {
+	t := p.num(i)
+	return t != nil && (t.cents == 220_00 || t.cents == 240_00)
 }
 
 // excludedList tells whether the thing at i stands on the list that "non inclus :" or "exclusions :" begins.
@@ -288,7 +296,7 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 			return !comma
 		case "espace", "entree", "entrees", "entre", "entrer", "acces", "coin", "possibilite", "acheter", "vendre",
 			"prise", "prises", "sortie", "sorties", "installation", "installations", "branchement",
-			"branchements", "emplacement", "connexion", "hookup", "hookups", "raccordement":
+			"branchements", "emplacement", "connexion", "hookup", "hookups", "raccordement", "plomberie", "plumbing":
 			return true
 		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "lave", "vaisselle", "lavage", "une", "la", "":
 			continue
@@ -356,8 +364,11 @@ func (p *Prose) buildingBegins(k int) bool {
 // elsewhere tells whether the thing at i is a sight of the neighbourhood: "près d'un gym", "piscine municipale".
 func (p *Prose) elsewhere(i int, amenity string) bool {
 	switch amenity {
+	case "sauna":
+		return p.farBehind(i) || p.aroundHome(i)
 	case "laundry_in_building":
-		return p.nearbyList(i) || p.underNearby(i) || p.amongShops(i) || p.theirs(i)
+		return p.aroundBefore(i, true) && !p.ownBehind(i) || p.nearbyList(i) || p.underNearby(i) || p.amongShops(i) ||
+			p.theirs(i)
 	case "gym", "pool", "yard", "concierge", "storage", "washer_dryer":
 	default:
 		return false
@@ -366,7 +377,7 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 		return true
 	}
 	for k, near := i-1, true; k >= 0 && k >= i-30 && !p.words[k+1].line && p.sym(k) != '.' && p.sym(k) != '!'; k-- {
-		near = near && k >= i-5 && p.sym(k) != ','
+		near = near && k >= i-5 && p.sym(k) != ',' && !p.bullet(k)
 		switch p.word(k) {
 		case "pres", "proche", "proximite", "near", "close", "pas", "minutes", "min", "recherche", "public":
 			if near || p.sym(k+1) == ':' {
@@ -376,7 +387,7 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 	}
 	w := p.word(i + 1)
 	return w == "municipale" || w == "publique" || w == "publiques" ||
-		(amenity == "gym" || amenity == "pool") && p.farBehind(i)
+		(amenity == "gym" || amenity == "pool") && (p.farBehind(i) || p.aroundHome(i))
 }
 
 // farBehind tells whether the words behind the thing at i, up to a comma, say that it is elsewhere: "pool and rec
@@ -556,7 +567,7 @@ func (p *Prose) smoking() (value string, from, to int) {
 		}
 		for n := i + 1; n <= i+5 && n < len(p.words) && !p.words[n].line && p.sym(n) != '.'; n++ {
 			switch p.word(n) {
-			case "exterieur", "outdoors", "outside", "balcon", "outdoor":
+			case "exterieur", "outdoors", "outside", "balcon", "outdoor", "ext":
 				return "outdoors", i, n
 			case "interdit", "interdite", "interdits", "interdites", "prohibited", "free", "non", "forbidden", "no", "prohibe",
 				"refuse", "refuses", "abstenir":

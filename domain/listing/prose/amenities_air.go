@@ -18,6 +18,7 @@ func (p *Prose) coldAir(i int) (from int, ok bool) {
 			return 0, false
 		}
 	case "ac":
+		return i, p.hasAir(i, i) && (p.upper(i) || p.airItem(i))
 	default:
 		return 0, false
 	}
@@ -54,4 +55,17 @@ func (p *Prose) allCapitals() bool {
 		p.heard, p.loud = true, p.text == strings.ToUpper(p.text)
 	}
 	return p.loud
+}
+
+// airItem tells whether "ac" in small letters at i is an item of a list, and not "avec" cut short, which leads to
+// another word: "has ac, dishwasher", "heat, ac and parking", "ac mural".
+func (p *Prose) airItem(i int) bool {
+	switch w := p.word(i + 1); {
+	case w == "mural" || w == "unit" || w == "central" || w == "units":
+		return true
+	case p.sym(i+1) != ',' && p.sym(i+1) != '/' && p.sym(i+1) != '+' && w != "and" && !p.stop(i+1):
+		return false
+	}
+	w := p.word(i - 1)
+	return p.besideItems(i-1) || p.itemStart(i) || w == "has" || w == "central" || w == "including" || w == "includes"
 }

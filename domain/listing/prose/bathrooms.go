@@ -71,8 +71,8 @@ func (p *Prose) powderRooms(i int) int {
 func (p *Prose) bathroomStart(i int) int {
 	switch p.word(i) {
 	case "bain", "bains":
-		if n, _ := p.smallAt(i - 1); n > 0 && p.listEnds(i+1) { // "2 chambres, 1 bain"
-			return i
+		if n, _ := p.smallAt(i - 1); n > 0 && p.listEnds(i+1) || p.sym(i+1) == ':' && p.num(i+2) != nil && p.itemBegins(i) {
+			return i // "2 chambres, 1 bain", "Bain : 1"
 		}
 		return p.salleDeBain(i)
 	case "eau", "deau", "powder", "toilette", "toilettes", "douche":
@@ -339,8 +339,12 @@ func (p *Prose) labelledBaths(i int) (v float64, end int) {
 	if v := p.valueBelow(i, k-1); v != nil && v.digits == 1 && v.cents > 0 {
 		return float64(v.cents) / 100, k
 	}
+	if n := p.barelyLabelled(i, k); n > 0 { // "Baths 2"
+		return float64(n), k
+	}
 	t := p.num(k + 1)
-	if p.sym(k) != ':' || t == nil || t.cents%50 != 0 || t.digits != 1 || t.cents == 0 || p.words[k+1].line ||
+	if p.sym(k) != ':' && !p.dashLabels(i, k) || t == nil || t.cents%50 != 0 || t.digits != 1 || t.cents == 0 ||
+		p.words[k+1].line ||
 		char(p.fold, int(t.end)) == '\'' || p.sym(k+2) == '"' || p.word(k+2) == "x" || p.about(k+2, anArea|aPiece) {
 		return 0, i
 	}

@@ -1,6 +1,10 @@
 package prose
 
-import "github.com/mtlrent/conveyor/domain/page"
+import (
+	"strings"
+
+	"github.com/mtlrent/conveyor/domain/page"
+)
 
 // ParseBedrooms returns the bedrooms that s counts: "2 chambres à coucher", "3 Bdrs", "deux grandes chambres",
 // "3 pièces fermées", "2 + den", 0 for a studio. It is false when s counts none.
@@ -267,6 +271,9 @@ func (p *Prose) nthBedroom() (n, from, to int) {
 				w = "third"
 			}
 		}
+		if first >= 0 && (p.sym(k) == ',' || p.sym(k-1) == ',') && p.guestRoom(i) {
+			n, to = max(n, 1)+1, i
+		}
 		switch w {
 		case "master", "primary", "principal", "main":
 			if first < 0 {
@@ -289,6 +296,16 @@ func (p *Prose) nthBedroom() (n, from, to int) {
 		}
 	}
 	return n, first, to
+}
+
+// guestRoom tells whether the bedroom at i is one that a list names beside the main one: "chambre d'amis", "guest
+// bedroom".
+func (p *Prose) guestRoom(i int) bool {
+	k := i + 1
+	if p.word(k) == "d" || p.word(k) == "des" {
+		k++
+	}
+	return apartRooms[p.word(k)] || apartRooms[p.word(i-1)]
 }
 
 // initials reads "c.c." and "c.a.c." (chambres à coucher) at i and returns the last token, or 0.
@@ -323,7 +340,11 @@ func (p *Prose) labelled(i int, of topic) (n, end int) {
 		return int(v.cents / 100), k
 	}
 	t := p.num(k + 1)
-	dash := p.sym(k) == '-' && (p.word(i-1) == "of" || p.word(i-1) == "de") // "Number of bedrooms - 2"
+	if n := p.barelyLabelled(i, k); n >= 0 {
+		return n, k
+	}
+	dash := p.sym(k) == '-' && (p.word(i-1) == "of" || p.word(i-1) == "de") || // "Number of bedrooms - 2"
+		p.dashLabels(i, k)
 	if p.sym(k) != ':' && !dash || t == nil || t.dec > 0 || t.half || t.digits != 1 || p.words[k+1].line ||
 		char(p.fold, int(t.end)) == '\'' {
 		return -1, i
@@ -333,6 +354,34 @@ func (p *Prose) labelled(i int, of topic) (n, end int) {
 		return -1, i
 	}
 	return int(t.cents / 100), k + 1
+}
+
+// dashLabels tells whether the dash at k parts the label that its item begins with from a figure that is all else:
+// "Bedrooms - 2, Bathrooms - 1".
+func (p *Prose) dashLabels(i, k int) bool {
+	t := p.num(k + 1)
+	return p.sym(k) == '-' && p.itemBegins(i) && p.words[k].space && t != nil && t.space && !t.line &&
+		(p.stop(k+2) || p.words[k+2].kind == symbol)
+}
+
+// barelyLabelled reads the figure at k that is all that its item has behind the plural that begins it, "Beds 3 /
+// Baths 2", or returns -1.
+func (p *Prose) barelyLabelled(i, k int) int {
+	t, w := p.num(k), p.word(i)
+	if t == nil || t.dec > 0 || t.half || t.digits != 1 || t.line || !strings.HasSuffix(w, "s") || !p.itemBegins(i) {
+		return -1
+	}
+	switch p.sym(k + 1) {
+	case '/', '|', ',', '*':
+		if p.num(k+2) != nil {
+			return -1
+		}
+		return int(t.cents / 100)
+	}
+	if p.stop(k+1) && p.itemBegins(i) && i > 0 && p.words[i-1].kind == symbol {
+		return int(t.cents / 100)
+	}
+	return -1
 }
 
 // halfBedroom reads "2.5 bedrooms" and "2 1/2 bedroom" at i, a home of 2 with a den, or returns -1.

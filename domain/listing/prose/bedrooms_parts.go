@@ -123,8 +123,7 @@ func (p *Prose) bedroomsApart(i int) (n, end int) {
 			return n, end
 		}
 		j := k + 2
-		for m := 0; m < 3 && (adjectives[p.word(j)] || p.word(j) == "autre" || p.word(j) == "other" || p.word(j) == "small" ||
-			p.word(j) == "smaller"); m++ {
+		for m := 0; m < 3 && (adjectives[p.word(j)] || otherRooms[p.word(j)]); m++ {
 			j++
 		}
 		noun := p.about(j, aBedroom) && !p.about(j, aBathroom)
@@ -152,6 +151,9 @@ func (p *Prose) bedroomsApart(i int) (n, end int) {
 	}
 	return n, end
 }
+
+// otherRooms lead to bedrooms beside the first ones: "et 2 autres ch.".
+var otherRooms = set("autre autres other small smaller")
 
 // unitAt tells whether the noun at i is of a home on a floor, "2 bedroom basement", and not of bedrooms there.
 func (p *Prose) unitAt(i int) bool {

@@ -95,7 +95,7 @@ var contraryClasses = map[string][]classCase{
 		{"W: Renovated 2023, Queen Street West location", ""},
 		{"W: Walkscore 95, Queen Street West", ""},
 		{"W: BACHELOR 1200 INCLUSIVE JANE STREET", "bedrooms=? type=?"},
-		{"W: BASEMENT 1600 PLUS UTILITIES KING STREET", "heat=no hot_water=no electricity=no floor=basement"},
+		{"W: BASEMENT 1600 PLUS UTILITIES KING STREET", "rent=1600 heat=no hot_water=no electricity=no floor=basement"},
 		{"W: 1600 Monthly Queen Street East", "rent=1600"},
 		{"W: 50 Shops Along Queen Street", ""},
 		{"W: 98 Walk Score Queen Street", ""},

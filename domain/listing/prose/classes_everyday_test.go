@@ -138,9 +138,9 @@ var everydayClasses = map[string][]classCase{
 	"what only looks like it": {
 		{"Rec room in 3 bedroom semi", "bedrooms=3 type=?"},
 		{"Parking $120 all in", "parking=extra parking_rent=120"},
-		{"Heat ✅ Hydro ❌ Water ✅", ""},
-		{"Chauffage ✔️ Internet ✖️ \nBalcon ✔️", ""},
-		{"Heat ✅ Hydro ❌ Water ✅\n✅ Parking ❌ Pets", "parking=included|available pets=no"},
+		{"Heat ✅ Hydro ❌ Water ✅", "heat=yes electricity=no water=yes"},
+		{"Chauffage ✔️ Internet ✖️ \nBalcon ✔️", "heat=yes internet=no"},
+		{"Heat ✅ Hydro ❌ Water ✅\n✅ Parking ❌ Pets", "heat=yes electricity=no water=yes parking=included|available pets=no"},
 		{"Included: ✅ Heat ❌ Hydro", "heat=yes electricity=no"},
 		{"Grande CAC, salon et cuisine. CAC fermée. Salon, CAC, cuisine", "bedrooms=?"},
 		{"Laundry in building 5 minutes from the metro", "laundry_in_building=yes"},

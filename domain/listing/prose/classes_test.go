@@ -482,6 +482,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, everydayClasses)
 	maps.Copy(all, keptClasses)
 	maps.Copy(all, aroundClasses)
+	maps.Copy(all, listedClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -268,8 +268,12 @@ func (m *furnishedMention) extraBehind() (settled bool) {
 
 // answered takes the answer after a colon: "Meublé: non".
 func (m *furnishedMention) answered() {
-	if said := furnishedAnswers[m.p.word(m.at+2)]; said != "" && m.p.sym(m.at+1) == ':' {
-		m.only(said, m.at, m.at+2)
+	p, i := m.p, m.at
+	if said := furnishedAnswers[p.word(i+2)]; said != "" && p.sym(i+1) == ':' {
+		m.only(said, i, i+2)
+	} else if w := p.word(i + 1); (w == "non" || w == "no") && !p.words[i+1].line && p.itemBegins(i) &&
+		(p.stop(i+2) || p.words[i+2].kind == symbol) { // "Animaux non/Meublé non"
+		m.only("no", i, i+1)
 	}
 }
 
@@ -345,5 +349,6 @@ func (p *Prose) bare(i int) bool {
 
 // optionalOffer tells whether "meublé disponible" is an option and not "appartement meublé disponible le 1er mai".
 func (p *Prose) optionalOffer(i int) bool {
-	return p.word(i-1) == "aussi" || p.word(i-1) == "also" || p.word(i+2) == "aussi"
+	return p.word(i-1) == "aussi" || p.word(i-1) == "also" || p.word(i+2) == "aussi" ||
+		p.seq(i+2, "for", "an", "extra") || p.seq(i+2, "for", "extra")
 }

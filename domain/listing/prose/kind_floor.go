@@ -432,7 +432,8 @@ func (p *Prose) basement(i int, headline bool) (value string, from, to int) {
 		k--
 	}
 	switch w, next, t := p.word(k), p.word(end+1), p.num(k); {
-	case p.word(i) == "ss" && i > 0 && w != "demi", p.than(i), halfWords[w] && p.partBefore(k):
+	case p.word(i) == "ss" && i > 0 && !halfWords[w] && (t == nil || t.cents != 50) && w != "au",
+		p.than(i), halfWords[w] && p.partBefore(k):
 		return "", i, i
 	case p.word(k-1) == "le" && (next == "est" || next == "sera"): // a part of the home
 		return "", i, i
@@ -508,8 +509,9 @@ func (p *Prose) countedFloor(i int) (value string, from, to int) {
 	if p.sym(k) == '-' { // "30th-floor"
 		k--
 	}
-	if v := p.floorNumber(i + 2); v != "" && p.sym(i+1) == ':' && !p.words[i+2].line &&
-		!p.about(i+3, aBedroom|aBathroom|aPiece) { // "Floor: 3rd", not "à l'étage : 3 chambres"
+	label := p.sym(i+1) == ':' || p.sym(i+1) == '-' && p.itemBegins(i) && ordinalEnds[p.word(i+3)] // "Étage - 3e"
+	if v := cmp.Or(p.floorNumber(i+2), ordinals[p.word(i+2)]); v != "" && label && !p.words[i+2].line &&
+		!p.about(i+3, aBedroom|aBathroom|aPiece|aType) { // "Floor: 3rd", not "à l'étage : 3 chambres"
 		return v, i, i + 2
 	}
 	n := k // the number
@@ -553,16 +555,19 @@ func (p *Prose) floorSlip(i int) (value string, from, to int) {
 	return "", i, i
 }
 
-// duplexHalves are the homes of a duplex: "haut de duplex", "bas de triplex".
-var duplexHalves = map[string]string{"haut": "top", "bas": "ground"}
+// duplexHalves are the homes of a duplex: "haut de duplex", "bas de triplex", "lower duplex".
+var duplexHalves = map[string]string{"haut": "top", "bas": "ground", "upper": "2", "lower": "ground"}
 
 // halfOfDuplex reads "haut de duplex" or "haut d'un duplex" that ends at i.
 func (p *Prose) halfOfDuplex(i int) (value string, from, to int) {
 	k := i - 1
-	if p.word(k) == "un" {
+	if w := p.word(k); p.word(i) == "duplex" && (w == "upper" || w == "lower") {
+		return duplexHalves[w], k, i
+	}
+	if w := p.word(k); w == "un" || w == "a" {
 		k--
 	}
-	if w := p.word(k); w != "de" && w != "d" {
+	if w := p.word(k); w != "de" && w != "d" && w != "of" {
 		return "", i, i
 	}
 	return duplexHalves[p.word(k-1)], k - 1, i

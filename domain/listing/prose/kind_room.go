@@ -109,6 +109,9 @@ func (p *Prose) roomOffered() int {
 		if w == "rm" && p.word(i-1) == "my" { // "subletting my rm"
 			return i
 		}
+		if p.seeksRoommate(i) || w == "chambres" && p.stop(i) && p.seq(i+1, "a", "louer") {
+			return i
+		}
 		if w != "room" && w != "rooms" && w != "chambre" {
 			continue
 		}
@@ -119,8 +122,15 @@ func (p *Prose) roomOffered() int {
 			return i
 		}
 		switch {
+		case w == "chambre" && p.about(i+1, aFreedom) && p.word(i+2) == "dans", // "chambre libre dans 6 ½"
+			w == "room" && p.word(i-1) == "furnished":
+			return i
 		case w == "chambre":
-			if p.seq(i+1, "a", "louer") && (p.word(i+3) == "dans" || i < 3) {
+			k := i + 1
+			for n := 0; n < 3 && (adjectives[p.word(k)] || p.about(k, aFurnishing)); n++ { // "chambre meublée à louer"
+				k++
+			}
+			if p.seq(k, "a", "louer") && (p.word(k+2) == "dans" || i < 3) {
 				return i
 			}
 		case w == "room" && !sideRooms[p.word(i-1)] && p.inCounted(i+1):
@@ -135,6 +145,36 @@ func (p *Prose) roomOffered() int {
 		}
 	}
 	return -1
+}
+
+// seeksRoommate tells whether a text looks for somebody to live with at i: "cherche une colocataire", "looking for a
+// roommate".
+func (p *Prose) seeksRoommate(i int) bool {
+	switch p.word(i) {
+	case "cherche", "recherche", "cherchons", "recherchons":
+		i++
+	case "looking":
+		if p.word(i+1) != "for" {
+			return false
+		}
+		i += 2
+	default:
+		return false
+	}
+	if n, _ := p.small(min(i, len(p.words)-1)); n == 1 || p.word(i) == "a" {
+		i++
+	}
+	switch p.word(i) {
+	case "coloc", "colocs", "colocataire", "colocataires", "roommate", "roomate", "roommates":
+	default:
+		return false
+	}
+	for k := i + 1; k <= i+12 && !p.stop(k); k++ { // of which home, or at what rent: without it may be an aside
+		if p.words[k].half || p.sym(k) == '$' || p.about(k, aType) {
+			return true
+		}
+	}
+	return false
 }
 
 // sideRooms are not let alone: "rec room in a 3 bedroom semi".
@@ -156,7 +196,7 @@ func (p *Prose) inCounted(i int) bool {
 // pricedRoom tells whether the room at i has a price of its own, or is in a home that others live in: "Room @ $240/wk",
 // "rooms $650 each", "185 $/sem. par chambre", "chambre meublée dans maison tranquille".
 func (p *Prose) pricedRoom(i int) bool {
-	if w := p.word(i - 1); w == "par" || w == "per" {
+	if w := p.word(i - 1); w == "par" || w == "per" || p.sym(i-1) == '/' && p.sym(i-2) == '$' {
 		for k := i - 2; k >= i-6 && k >= 0 && !p.ended(k, i-1); k-- {
 			if p.sym(k) == '$' {
 				return true
@@ -175,6 +215,9 @@ func (p *Prose) pricedRoom(i int) bool {
 	if p.sym(k) == '$' && p.num(k+1) != nil {
 		return k == i+1 || p.sym(k-1) == '@'
 	}
+	if w := p.word(i + 1); p.word(i) == "chambre" && (k == i+1 || w == "a") && p.sum(k) { // "chambre 190$/sem"
+		return true
+	}
 	if w := p.word(k); w != "dans" && w != "in" {
 		return false
 	}
@@ -184,6 +227,15 @@ func (p *Prose) pricedRoom(i int) bool {
 		}
 	}
 	return false
+}
+
+// sum tells whether a number with its sign, or "à" before it, is at i: "190$", "à 550 $".
+func (p *Prose) sum(i int) bool {
+	if p.word(i) == "a" {
+		i++
+	}
+	t := p.num(i)
+	return t != nil && !t.half && t.digits >= 2 && p.sym(i+1) == '$'
 }
 
 // roomFillers may stand between a room and the home that it is in.

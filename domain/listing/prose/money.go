@@ -11,9 +11,13 @@ const (
 	perWeek
 	perDay
 	perYear
+	perFortnight
 )
 
-var periodNames = [...]string{"", "month", "week", "day", "year"}
+var periodNames = [...]string{"", "month", "week", "day", "year", "two weeks"}
+
+// short tells whether a period is shorter than a month.
+func (p period) short() bool { return p == perWeek || p == perDay || p == perFortnight }
 
 // An amount is a sum of money in a text, and its purpose.
 type amount struct {
@@ -142,6 +146,9 @@ func (p *Prose) period(i int) (period, int) {
 	if p.seq(k, "pour", "l", "annee") || p.seq(k, "for", "the", "year") { // "1050 $ pour l'année"
 		return perYear, k + 2
 	}
+	if end := p.fortnight(k); end > 0 {
+		return perFortnight, end
+	}
 	slashed := false
 	switch {
 	case p.sym(k) == '/' || p.sym(k) == '\\':
@@ -206,4 +213,34 @@ func (p *Prose) period(i int) (period, int) {
 		return perYear, k
 	}
 	return unstated, i
+}
+
+// fortnight returns the last token of "aux 2 semaines", "every two weeks", "bi-weekly" at i, or 0.
+func (p *Prose) fortnight(i int) int {
+	switch w := p.word(i); {
+	case w == "biweekly", w == "bihebdomadaire", w == "bihebdo":
+		return i
+	case w == "bi":
+		if p.sym(i+1) == '-' {
+			i++
+		}
+		if w := p.word(i + 1); w == "weekly" || w == "hebdo" || w == "hebdomadaire" {
+			return i + 1
+		}
+		return 0
+	case w == "toutes":
+		i += 2
+	case p.sym(i) == '/', w == "aux", w == "every", w == "per", w == "par", w == "chaque":
+		i++
+	default:
+		return 0
+	}
+	if n, _ := p.smallAt(i); n != 2 && p.word(i) != "other" { // "every other week"
+		return 0
+	}
+	switch p.word(i + 1) {
+	case "semaines", "semaine", "sem", "weeks", "wks", "week":
+		return i + 1
+	}
+	return 0
 }

@@ -31,6 +31,12 @@ func (p *Prose) describe(a *amount, used int) {
 			a.per = perWeek
 		case "daily", "nightly":
 			a.per = perDay
+		case "biweekly":
+			a.per = perFortnight
+		case "semaines", "weeks": // "loyer aux 2 semaines : 550 $"
+			if p.fortnight(k-2) == k {
+				a.per = perFortnight
+			}
 		}
 	}
 	for range 2 { // "936 $ et plus par mois", "936 $ par mois et plus"
@@ -149,6 +155,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
 	"revient reviennent arriere out back electrique electric " +
 	"prive privee private derriere behind c arranged " +
+	"garantie requis requise required securite " +
 	"option optionnel tarif chaque each sont non obligatoire mensuelle of chauffe chauffee heated moyennant contre")
 
 // A leadWord is the meaning of a word before an amount.
@@ -240,20 +247,35 @@ func (l *amountLead) sign(s byte) bool {
 	case ')':
 		return l.skipBracket()
 	case '+':
-		l.plus = l.plus || len(p.money) > 0 || p.about(k-1, aCost|aFurnishing) ||
+		l.plus = l.plus || len(p.money) > 0 || p.about(k-1, aCost|aFurnishing) || p.pricedOption(k-1) ||
 			p.sym(k-1) == '(' && p.sym(k+1) != '-' && p.about(k-2, aCost)
 		return l.plus
 	case ',':
-		if l.about && (l.n == 1 || l.tenants) || l.n == 0 && p.parkingOut(k-1) && p.besideRent(a) {
+		if l.about && (l.n <= 2 || l.tenants) || l.n == 0 && p.parkingOut(k-1) && p.besideRent(a) {
 			return true // "électricité aux frais du locataire, environ 70 $"
 		}
-		if l.n == 0 && a.per != perWeek && p.parkingSentence(k) && a.cents <= ceilings[forParking] {
+		if l.n == 0 && !a.per.short() && p.parkingSentence(k) && a.cents <= ceilings[forParking] {
 			a.role = forParking
 		}
 	case '.':
 		return !p.stop(k) // "stat. int. 100 $"
 	}
 	return false
+}
+
+// pricedOption tells whether "furnished for", "meublé possible (" or "parking: available (" ends at i, before what is
+// added for it.
+func (p *Prose) pricedOption(i int) bool {
+	if p.sym(i) == '(' || p.word(i) == "for" || p.word(i) == "pour" {
+		i--
+	}
+	if furnishedOptions[p.word(i)] {
+		i--
+	}
+	if p.sym(i) == ':' {
+		i--
+	}
+	return p.about(i, aFurnishing|aParking)
 }
 
 // word reads a word before the amount, "loyer 900 $", and tells whether those before it may lead there, too.
@@ -272,7 +294,9 @@ func (l *amountLead) word(w string) bool {
 		if w == "prix" && l.atCost(k-1) {
 			return true
 		}
-		if w == "louer" && p.word(k-1) == "a" && costs[p.word(k-2)] == forParking { // "garage à louer 225 $"
+		if (w == "louer" && p.word(k-1) == "a" || w == "location" && p.word(k-1) == "en" ||
+			w == "rent" && p.word(k-1) == "for") && a.cents <= ceilings[forParking] &&
+			p.parkingBehind(k-1) { // "garage à louer 225 $", "stationnement intérieur en location 175 $"
 			a.role = forParking
 		} else {
 			a.named, a.list, l.plus = true, l.list, false
@@ -298,7 +322,7 @@ func (l *amountLead) word(w string) bool {
 			return true
 		}
 	case leadOnTop:
-		if l.priced || p.sym(k+1) == '(' { // "stationnement en sus (60 $)"
+		if l.priced || l.about || p.sym(k+1) == '(' { // "stationnement en sus (60 $)", "hydro en sus, env. 80 $"
 			return true
 		}
 	}
@@ -383,7 +407,7 @@ func (p *Prose) besideRent(a *amount) bool {
 	const most = 150_00 // unless a bracket or a colon ties it to the parking
 	before := p.sym(a.from - 1)
 	switch {
-	case a.per == perWeek, a.per == perDay, a.from < len(p.words) && p.words[a.from].line:
+	case a.per.short(), a.from < len(p.words) && p.words[a.from].line:
 		return false
 	case before == '(', before == ':':
 		return true
@@ -471,7 +495,13 @@ func (p *Prose) after(a *amount, i int) {
 		}
 	case "pour", "for", "de", "d":
 		p.paidFor(a, i)
-	case "plus", "en", "extra", "additionnel", "supplementaire", "supplementaires", "additional", "more":
+	case "extra":
+		if w := p.word(i + 1); w == "for" || w == "pour" { // "50 $ extra for parking"
+			p.paidFor(a, i+1)
+			return
+		}
+		p.addedOnTop(a, i)
+	case "plus", "en", "additionnel", "supplementaire", "supplementaires", "additional", "more":
 		p.addedOnTop(a, i)
 	case "off", "rabais", "discount", "rebate", "cashback", "cash":
 		k := i + 1
@@ -483,6 +513,10 @@ func (p *Prose) after(a *amount, i int) {
 		}
 	case "depot", "deposit":
 		a.role = forDeposit
+	case "stationnement", "parking", "garage": // "+ 60 $ stationnement"
+		if p.sym(a.from-1) == '+' && p.listEnds(i+1) && a.cents <= ceilings[forParking] {
+			a.role = forParking
+		}
 	default:
 		if role, ok := costs[p.word(i)]; ok && a.role == forExtra {
 			a.role = role

@@ -103,7 +103,7 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 			return a, !year && !street
 		case "rate", "cout": // "Coût : 900"
 			return a, k < a.from-1 && p.sym(k+1) == ':'
-		case "a", "de", "est", "es", "is", "only", "seulement", "juste", "mensuel", "total", "":
+		case "a", "de", "est", "es", "is", "only", "seulement", "juste", "mensuel", "total", "demande", "":
 			if s := p.sym(k); s != ':' && s != '=' && s != '-' && p.word(k) == "" {
 				return a, false
 			}
@@ -126,10 +126,29 @@ func (p *Prose) heatFollows(i int) bool {
 	if denials[p.word(k)] {
 		k++
 	}
+	if k > i+1 {
+		pet := k
+		if w := p.word(pet); w == "d" || w == "de" {
+			pet++
+		}
+		if p.about(pet, aPet) && !p.words[i+1].line { // "5 ½ St-Léonard 1700 pas d'animaux"
+			return true
+		}
+	}
+	if what, _ := p.thing(k + 1); (p.sym(k) == '+' || p.word(k) == "plus") && !p.words[k].line &&
+		(what == electricity || what == heat || what == collective) { // "1100 + hydro"
+		return true
+	}
 	if w := p.word(k); (w == "all" || w == "tout") && inclusionWords[p.word(k+1)] == saysIncluded {
 		return !p.words[k].line
 	}
-	return heatedWords[p.word(k)] && !p.words[k].line && !p.heatedThing(k)
+	if k >= len(p.words) || p.words[k].line {
+		return false
+	}
+	if k == i+1 && (p.about(k, aMonth) || p.about(k, aFreedom) && p.sym(k) == 0) { // "4 ½ Hochelaga 1400 libre"
+		return p.roundBehindRooms(i)
+	}
+	return (heatedWords[p.word(k)] || p.word(k) == "heated") && !p.heatedThing(k)
 }
 
 func (p *Prose) isCurrency(i int) bool {

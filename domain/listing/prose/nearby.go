@@ -88,11 +88,14 @@ func (p *Prose) amongNear(i int) bool {
 	for k := i - 1; k >= 0 && k >= i-30 && !p.words[k+1].line && p.sym(k) != '.' && p.sym(k) != '!'; k-- {
 		switch w := p.word(k); {
 		case p.sym(k) == ';':
+			if p.bullet(k) { // what follows is of its own
+				return false
+			}
 			if parts > 0 && !shop {
 				return false
 			}
 			shop, parts = false, parts+1
-		case shops[w]:
+		case shops[w], facilities[w]:
 			shop = true
 		case nearHeadings[w]:
 			return shop && parts > 0

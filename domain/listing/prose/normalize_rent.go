@@ -100,6 +100,9 @@ func (n *normalizer) converted(p Price) {
 	switch p.Per {
 	case "week":
 		n.warn("rent_cents", listing.CodeWeekly, "%s a week is %s a month", listing.Dollars(p.Stated), listing.Dollars(p.Cents))
+	case "two weeks":
+		n.warn("rent_cents", listing.CodeWeekly, "%s in two weeks is %s a month", listing.Dollars(p.Stated),
+			listing.Dollars(p.Cents))
 	case "year":
 		n.warn("rent_cents", listing.CodeYearly, "%s a year is %s a month", listing.Dollars(p.Stated), listing.Dollars(p.Cents))
 	}
@@ -115,7 +118,7 @@ func (n *normalizer) perWeek(prices ...Price) {
 		switch p.Per {
 		case "month", "year":
 			return
-		case "week":
+		case "week", "two weeks":
 			n.l.RentCents = p.Cents
 			n.converted(p)
 			return

@@ -135,7 +135,7 @@ func (m *parkingMention) join(next parkingMention) {
 func (m *parkingMention) priced() {
 	for _, a := range m.p.amounts() {
 		switch {
-		case a.role != forParking, a.per == perYear, a.per == perWeek, a.per == perDay, m.pricedElse(a.from, a.to):
+		case a.role != forParking, a.per == perYear, a.per.short(), m.pricedElse(a.from, a.to):
 			continue
 		case m.Offer == "included" && m.Spots > 0 && (m.rank > 2 || a.from < m.at ||
 			a.from > m.at+6 || !m.p.unbroken(m.at, a.from)):
@@ -235,7 +235,8 @@ func (p *Prose) spotsAt(i, k int) int {
 	switch w := p.word(k - 1); {
 	case p.sym(k-1) == '(' && (p.sym(k+1) == ')' || inclusionWords[p.word(k+1)] == saysIncluded && p.sym(k+2) == ')'),
 		p.sym(k-1) == ':' && k == i+2,
-		p.sym(k-1) == ',' && answers[p.word(k-2)] == saysIncluded: // "parking: yes, 1 spot"
+		p.sym(k-1) == ',' && answers[p.word(k-2)] == saysIncluded,                                  // "parking: yes, 1 spot"
+		(k == i+1 || k == i+2 && p.sym(i+1) == '.') && inclusionWords[p.word(k+1)] == saysIncluded: // "stat. 1 inclus"
 		return n
 	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 &&
 		(p.stop(k+1) || p.sym(k+1) == '(' || p.word(k+1) == "off" || p.about(k+1, anInclusion)):

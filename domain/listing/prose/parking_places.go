@@ -6,7 +6,8 @@ func (p *Prose) namesParking(i int) bool {
 	if !p.about(i, aParking) || p.word(i) == "abri" {
 		return false
 	}
-	if w := p.word(i); w == "stat" && (p.sym(i+1) == '.' || p.about(i+1, anInclusion)) || w != "stat" && w != "stats" {
+	if w := p.word(i); w == "stat" && (p.sym(i+1) == '.' || p.sym(i+1) == ':' || p.about(i+1, anInclusion)) ||
+		w != "stat" && w != "stats" {
 		return true
 	}
 	if i == 0 {
@@ -150,7 +151,7 @@ var modals = set("pouvez peut pouvoir can could may")
 // rentedPlace tells whether the amount a is that of a place for a car that the sentence says may be rented: "no
 // parking spot but you can rent one for around $180".
 func (p *Prose) rentedPlace(a *amount) bool {
-	if a.cents > ceilings[forParking] || a.per == perWeek || a.per == perDay || a.per == perYear {
+	if a.cents > ceilings[forParking] || a.per.short() || a.per == perYear {
 		return false
 	}
 	rented := false

@@ -119,6 +119,9 @@ func (s *petsSaid) implies(m *petMention) bool {
 	}
 	switch w := p.word(open); {
 	case p.contrast(m.last + 1): // "1 chat, pas de chien"
+	case petMost[p.word(m.last+1)] && p.contrast(m.last+2): // "un chat max, pas de chien"
+	case p.sym(open) == ':' && p.namesPet(open-1) && !m.named[anyPet] &&
+		(p.stop(m.last+1) || p.words[m.last+1].kind == symbol): // "Animaux : chats"
 	case s.said[anyPet] == allowed && (p.sym(open) == '(' || p.sym(open) == ':'): // "Animaux permis (petit chien)"
 		s.said[anyPet] = conditional
 	case (w == "et" || w == "and") && petVerdictOf(p.word(open-1)) == allowed && !p.denied(open-1):

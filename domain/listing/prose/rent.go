@@ -57,7 +57,7 @@ func (p *Prose) rent() Price {
 		switch {
 		case best < 0:
 			best = i
-		case all[best].cents < lowRentCents && all[best].per != perDay && all[best].per != perWeek && a.cents >= lowRentCents:
+		case all[best].cents < lowRentCents && !all[best].per.short() && a.cents >= lowRentCents:
 			best = i // "1 $ … 850 $"
 		case all[best].per != perMonth && a.per == perMonth &&
 			(all[best].per != unstated || all[best].cents > listing.MaxRentCents):
@@ -78,6 +78,8 @@ func (p *Prose) rent() Price {
 	switch a.per {
 	case perWeek:
 		out.Cents = Monthly(a.cents)
+	case perFortnight:
+		out.Cents = (a.cents*26 + 6) / 12
 	case perDay:
 		out.Cents = 0
 	case perYear:
@@ -97,11 +99,36 @@ func (p *Prose) closingRent() (out Price) {
 		return out
 	}
 	if _, on := p.participle(i - 1); !p.about(i-1, aMonth) && on == noUtility &&
-		inclusionWords[p.word(i-1)] != saysIncluded {
+		inclusionWords[p.word(i-1)] != saysIncluded && !p.roundBehindRooms(i) {
 		return out
 	}
 	out.Stated, out.Cents, out.Text = t.cents, t.cents, p.quote(i, i)
 	return out
+}
+
+// doorsBefore lead to a number that is a door, a district or a bus, and no rent.
+var doorsBefore = set("au du le a at no numero secteur phase bloc bus autobus ligne local")
+
+// roundBehindRooms tells whether the number at i, without a sign, may be the rent of the home whose rooms stand before
+// it on its line: "3 ½ Verdun 1250". A street or a unit makes it a door, "4 ½ rue Fabre 1250".
+func (p *Prose) roundBehindRooms(i int) bool {
+	before := i - 1
+	if p.sym(before) == '.' { // "app. 1250"
+		before--
+	}
+	if w := p.word(before); p.words[i].cents%500 != 0 || unitWords[w] && w != "etage" || doorsBefore[w] {
+		return false
+	}
+	rooms := false
+	for k := i - 1; k >= 0 && k >= i-14 && !p.words[k+1].line; k-- {
+		t := &p.words[k]
+		if listing.StreetWord(t.w) || t.sym == '#' || t.sym == '$' {
+			return false
+		}
+		rooms = rooms || t.half || t.kind == number && t.digits == 1 && t.cents%100 == 50 ||
+			t.topic&aBedroom != 0 && p.num(k-1) != nil
+	}
+	return rooms
 }
 
 // Monthly converts a rent per week at 52/12, to the nearest cent.

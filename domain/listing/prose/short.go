@@ -31,7 +31,7 @@ const (
 	itemEnd                // before the end of an item, or the next such pair: "N/S exposure", "exposition N/S" are no ban
 	notHigh                // but not of a ceiling, and without an accent: "plafonds élev."
 	beforeCentral          // dotted, before "central"
-	afterHalf              // after "demi", "semi" or "½"
+	afterHalf              // after "demi", "semi" or "½", or "au"
 	afterFridge            // dotted, next to a fridge: elsewhere it is the kitchen
 	afterAppliance         // next to a fridge, a stove or a washer: elsewhere "L-V" are days
 	afterFloors            // after the floors that are of it
@@ -39,6 +39,7 @@ const (
 	afterRoom              // after the name of a room of the building
 	capitals               // in capitals: "pou" is a slip of "pour"
 	afterOne               // after a number of rooms
+	beforeIncluded         // before "inclus" and the like
 )
 
 // shorts are single words. The point after one goes with it.
@@ -47,7 +48,8 @@ var shorts = shortWords(map[string]string{
 	"climatisation": "clim climatis", "parking": "prkg prkng pkng", "utilities": "util utils", "available": "avail",
 	"dryer": "dryr", "washer": "wshr", "elec": "elec",
 	// Amenities cut short, as MLS sheets and LesPAC have them.
-	"dishwasher": "dishw dishwshr", "vaisselle": "vaiss", "hardwood": "hdwd hrdwd hrdwood", "frigo": "frig",
+	"excluded": "excl", "aspirateur": "aspi", "dishwasher": "dishw dishwshr dishwaser",
+	"vaisselle": "vaiss", "hardwood": "hdwd hrdwd hrdwood", "frigo": "frig",
 	"refrigerateur": "refrig", "fridge": "fridg", "ascenseur": "ascens", "interphone": "interph",
 	"furnished":   "furn",
 	"immediately": "immed immd", "smoking": "smkg", "lease": "lse",
@@ -56,18 +58,22 @@ var shorts = shortWords(map[string]string{
 }, map[string]short{
 	"pou":    {[]string{"utilities", "extra"}, capitals}, // "pay own utilities"
 	"inc":    {[]string{"incl"}, afterThing},
+	"tt":     {[]string{"tout"}, beforeIncluded},
 	"chauff": {[]string{"chauffage"}, beforeDot},
 	"neg":    {[]string{"negotiable"}, beforeDot},
 	"nego":   {[]string{"negotiable"}, anywhere},
 	"pkg":    {[]string{"parking"}, noBundle},
 	"fl":     {[]string{"floor"}, counted},
 	"loc":    {[]string{"locataire"}, ofTenant},
-	"balc":   {[]string{"balcon"}, dotted},
+	"balc":   {[]string{"balcon"}, anywhere},
+	"pisc":   {[]string{"piscine"}, dotted},
 	"bach":   {[]string{"bachelor"}, dotted},
 	"rang":   {[]string{"rangement"}, listed},
 	"lv":     {[]string{"lavevaisselle"}, afterAppliance},
 	"cvac":   {[]string{"central", "vacuum"}, anywhere},
 	"dw":     {[]string{"dishwasher"}, itemOnly},
+	"wd":     {[]string{"washer", "/", "dryer"}, itemOnly},
+	"asc":    {[]string{"ascenseur"}, itemOnly},
 	"elev":   {[]string{"elevator"}, notHigh},
 	"asp":    {[]string{"aspirateur"}, beforeCentral},
 	"cuis":   {[]string{"cuisiniere"}, afterFridge},
@@ -104,7 +110,10 @@ var shortPairs = map[byte][]struct {
 		{"l/v", short{[]string{"lavevaisselle"}, afterAppliance}},
 		{"l.v.", short{[]string{"lavevaisselle"}, afterAppliance}},
 	},
-	'b': {{"b.f.", short{[]string{"bois", "franc"}, afterFloors}}},
+	'b': {
+		{"b.f.", short{[]string{"bois", "franc"}, afterFloors}},
+		{"b. franc", short{[]string{"bois", "franc"}, anywhere}}, {"b.franc", short{[]string{"bois", "franc"}, anywhere}},
+	},
 	'e': {{"e.c.", short{[]string{"eau", "chaude"}, itemOnly}}},
 	'n': {
 		{"n/s", short{[]string{"no", "smoking"}, itemEnd}},
@@ -141,7 +150,7 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 		return nil, j
 	}
 	switch w := s[i:j]; {
-	case w == "lav" || w == "sech":
+	case w == "lav" || w == "sech" || w == "sec":
 		return p.shortLaundry(i, j)
 	case w == "ns" || w == "np":
 		return p.shortBans(i, j)
@@ -162,6 +171,8 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 			return []string{"chaude"}, p.pointAfter(j)
 		}
 		return nil, j
+	case w == "entr" && p.word(len(p.words)-1) == "d" && p.word(len(p.words)-2) == "salle": // "salle d'entr."
+		return []string{"entrainement"}, p.pointAfter(j)
 	case w == "sep": // "sep. entrance", "sep ent"; it is a month elsewhere
 		end := j
 		if char(s, j) == '.' {
@@ -191,7 +202,13 @@ var alsoShort = set("et ch sep elec")
 func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	s, last := p.fold, len(p.words)-1
 	switch when {
+	case beforeIncluded:
+		return strings.HasPrefix(s[min(j, len(s)):], " inc") || strings.HasPrefix(s[min(j, len(s)):], " comp")
 	case beforeDot, afterThing:
+		if w := p.word(last); when == afterThing && !isLetter(char(s, j)) &&
+			((w == "all" || w == "tout") && !p.properInc(i) || denials[w] && p.rentThing(last-1)) { // "all inc", "hydro not inc"
+			return true
+		}
 		if when == afterThing && !p.rentThing(last) && !p.leadsThings(last, j) {
 			return false
 		}
@@ -214,7 +231,7 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 		return last >= 0 && (ordinalEnds[p.word(last)] || ordinals[p.word(last)] != "")
 	case ofTenant:
 		switch p.word(last) {
-		case "du", "le", "au", "par":
+		case "du", "le", "au", "par", "frais":
 			return true
 		}
 		return false
@@ -239,8 +256,8 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 		next := char(s, k)
 		return !isLetter(char(s, j)) && (!isLetter(next) || char(s, k+1) == '/')
 	case notHigh:
-		return !isLetter(char(s, j)) && p.text[p.at[i]] < utf8.RuneSelf && !highThings[p.word(last)] &&
-			!isDigit(char(s, skip(s, min(j+1, len(s)))))
+		return !isLetter(char(s, j)) && (p.text[p.at[i]] < utf8.RuneSelf || p.besideItems(last)) &&
+			!highThings[p.word(last)] && !isDigit(char(s, skip(s, min(j+1, len(s)))))
 	case beforeCentral:
 		return char(s, j) == '.' && strings.HasPrefix(s[min(skip(s, j+1), len(s)):], "centr")
 	case afterFloors:
@@ -260,7 +277,8 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 			w = p.word(last - 1)
 		}
 		t := p.num(last)
-		return !isLetter(char(s, j)) && (w == "demi" || w == "semi" || t != nil && t.cents == 50 && t.digits == 0)
+		return !isLetter(char(s, j)) && (w == "demi" || w == "semi" || w == "au" ||
+			t != nil && t.cents == 50 && t.digits == 0)
 	case afterFridge:
 		for last > 0 && (p.words[last].kind == symbol || p.word(last) == "et") {
 			last--
@@ -281,6 +299,9 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	}
 	return !isLetter(char(s, j))
 }
+
+// properInc tells whether "Inc" at the byte i is written as in the name of a company.
+func (p *Prose) properInc(i int) bool { return p.upperAt(i) && !p.upperAt(i+1) }
 
 // upperAt tells whether the byte i of what was folded was a capital.
 func (p *Prose) upperAt(i int) bool {
@@ -378,7 +399,7 @@ func (p *Prose) pointAfter(j int) int {
 // shortLaundry reads "lav/séch", "lav. et séch.", "laveuse-séch.": either half alone is another word.
 func (p *Prose) shortLaundry(i, j int) (words []string, end int) {
 	s, last := p.fold, len(p.words)-1
-	if s[i:j] == "sech" {
+	if s[i:j] != "lav" {
 		for last > 0 && (p.words[last].kind == symbol || p.word(last) == "et") {
 			last--
 		}
@@ -387,14 +408,21 @@ func (p *Prose) shortLaundry(i, j int) (words []string, end int) {
 		}
 		return nil, j
 	}
+	if k := j + 1; j < len(s) && s[j] != '\n' && strings.HasPrefix(s[min(k, len(s)):], "vais") { // "lav-vais"
+		for k < len(s) && isLetter(s[k]) {
+			k++
+		}
+		return []string{"lavevaisselle"}, p.pointAfter(k)
+	}
 	k := j
-	for n := 0; n < 4 && (strings.IndexByte(". /-&+", char(s, k)) >= 0 || char(s, k) == ',' && char(s, k-1) == '.'); n++ {
+	for n := 0; n < 4 && (strings.IndexByte(". /-&+", char(s, k)) >= 0 || char(s, k) == ',' &&
+		(char(s, k-1) == '.' || beforeAnyOf(s, k, ", sech"))); n++ {
 		k++
 	}
 	if strings.HasPrefix(s[k:], "et ") {
 		k += len("et ")
 	}
-	if k > j && strings.HasPrefix(s[k:], "sech") {
+	if k > j && (strings.HasPrefix(s[k:], "sech") || strings.HasPrefix(s[k:], "sec") && !isLetter(char(s, k+3))) {
 		return []string{"laveuse"}, p.pointAfter(j)
 	}
 	return nil, j

@@ -208,6 +208,9 @@ func (r *inclusionReader) priced(i int) {
 	p := r.p
 	if what := p.onTop(i); what != noUtility {
 		r.say(what, false, i-1, i)
+		if more, end := p.thing(i + 2); (p.orAnd(i + 1)) && more != noUtility && p.listEnds(end+1) {
+			r.say(more, false, i-1, end) // "$1,450 plus heat and hydro, water taxes paid"
+		}
 		if what == collective && p.sym(i+1) == '(' { // "+ utilities (hydro, gas, water)"
 			r.list(i+1, false, i)
 		}
@@ -556,6 +559,9 @@ func (p *Prose) lit(i int) (yes bool, on utility) {
 	if p.denied(i) || p.seq(i+1, "en", "sus") || p.deniedBehind(i) {
 		return false, electricity
 	}
+	if w := p.word(i - 1); p.sym(i+1) == ':' && answers[p.word(i+2)] == saysIncluded && w != "bien" && w != "tres" {
+		return true, electricity // "éclairé : oui"
+	}
 	for k := i - 1; k >= 0 && k >= i-7; k-- {
 		switch w := p.word(k); {
 		case heatedWords[w]: // "chauffé et eau chaude, éclairé"
@@ -582,13 +588,4 @@ func (p *Prose) litAndHeated(i int) bool {
 	}
 	s := p.sym(i + 1)
 	return p.word(i+1) == "et" || s == '/' || s == '+' || (s == '-' || s == ',') && n != "eau"
-}
-
-// deniedBehind tells whether "non" alone follows the participle at i: "chauffé oui, éclairé non", "éclairé : non".
-func (p *Prose) deniedBehind(i int) bool {
-	if p.sym(i+1) == ':' { // "éclairé : non"
-		i++
-	}
-	w := p.word(i + 1)
-	return (w == "non" || w == "no") && p.listEnds(i+2)
 }

@@ -188,3 +188,13 @@ func (p *Prose) abbreviation(i int, c byte) int {
 	}
 	return -1
 }
+
+// deniedBehind tells whether "non" alone follows the participle at i: "chauffé oui, éclairé non", "éclairé : non".
+func (p *Prose) deniedBehind(i int) bool {
+	label := p.sym(i+1) == ':' // "éclairé : non"
+	if label {
+		i++
+	}
+	w := p.word(i + 1)
+	return (w == "non" || w == "no") && (p.listEnds(i+2) || label && p.words[i+2].kind == symbol)
+}

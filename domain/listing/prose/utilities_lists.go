@@ -1,7 +1,8 @@
 package prose
 
 var (
-	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
+	glueWords = set("ton ta tes pis " +
+		"et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
 		"mais n ne or even any meme un une tous toutes ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
 	halfNames    = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c base basic")
@@ -243,13 +244,22 @@ func (p *Prose) lines(i int, f func(utility, int)) {
 	}
 }
 
-// butNot passes "mais pas", "but not", "sauf" at i and returns the next token, or 0.
+// butNot passes "mais pas", "but not", "sauf", or "pas" before a thing, at i and returns the next token, or 0.
 func (p *Prose) butNot(i int) int {
 	if p.sym(i) == ',' || p.sym(i) == '(' {
 		i++
 	}
 	if w := p.word(i); exceptWords[w] && w != "but" && !p.words[i].line {
 		return i + 1
+	}
+	if w := p.word(i); (w == "pas" || w == "not") && !p.words[i].line { // "hydro incluse pas internet"
+		k := i + 1
+		for w := p.word(k); w == "l" || w == "le" || w == "la" || w == "d" || w == "de" || w == "the"; w = p.word(k) {
+			k++
+		}
+		if what, end := p.thing(k); what != noUtility && what < parkingPlace && p.listEnds(end+1) {
+			return i + 1
+		}
 	}
 	if w := p.word(i); w != "mais" && w != "but" && w != "et" {
 		return 0
@@ -263,7 +273,7 @@ func (p *Prose) butNot(i int) int {
 // butNotLater finds the "mais pas" that ends a list from token i on and returns the token behind it, or 0.
 func (p *Prose) butNotLater(i int) int {
 	for k := i + 1; k < i+16 && !p.stop(k); k++ {
-		if w := p.word(k); w == "mais" || w == "but" {
+		if w := p.word(k); w == "mais" || w == "but" || p.sym(k) == '(' && (p.word(k+1) == "pas" || p.word(k+1) == "not") {
 			return p.butNot(k)
 		}
 		if p.about(k, anInclusion) {

@@ -34,20 +34,20 @@ var (
 		saysDuty:     "responsible responsable",
 		saysBurden:   "responsibility responsabilite",
 		saysShared:   "shared share split",
-		saysNamed:    "nom",
+		saysNamed:    "nom name",
 		saysExtra:    "sus extra",
 		saysFree:     "gratuit gratuits gratuite free",
-		saysPays:     "pays pay paie assume assumes assument assumer covers couvre",
+		saysPays:     "pays pay paie paies payez assume assumes assument assumer covers couvre",
 		saysPaid:     "paye payes payee payees paid payable payables payer covered",
 		saysCost:     "cost expense expenses",
 		saysCharge:   "charge frais solde",
 	})
-	tenants    = set("locataire locataires tenant tenants renter renters you vous")
+	tenants    = set("locataire locataires tenant tenants renter renters you vous tu")
 	landlords  = set("landlord landlords owner owners proprietaire proprietaires proprio proprios")
 	dutyWords  = set("for de des d of the to")
 	payFillers = set("to must will should doit doivent the is are a s only qui who")
 	// answers stand alone after a colon: "Heat included: No".
-	answers = meanings(map[inclusionWord]string{saysIncluded: "yes oui", saysExcluded: "no non"})
+	answers = meanings(map[inclusionWord]string{saysIncluded: "yes oui", saysExcluded: "no non none"})
 	// payers stand alone after a colon: "Hydro: tenant".
 	payers = meanings(map[inclusionWord]string{saysIncluded: "landlord owner proprietaire proprio",
 		saysExcluded: "tenant renter locataire"})
@@ -59,7 +59,8 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 	k := i - 2
 	switch w := p.word(i); {
 	case (w == "locataire" || w == "locataires") && (p.word(i-1) == "au" || p.word(i-1) == "aux"):
-	case w == "plus" && p.word(i-1) == "en": // "hydro en plus"
+	case w == "part" && p.word(i-1) == "a": // "hydro à part"
+	case (w == "plus" || w == "surplus") && p.word(i-1) == "en": // "hydro en plus"
 	case w == "own" && p.word(i-1) == "your": // "internet your own", "cable on your own"
 		if p.word(k) == "on" {
 			k--
@@ -210,6 +211,9 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	case saysAddition:
 		return false, i - 1, i, l == "in"
 	case saysNamed:
+		if l == "your" || l == "votre" || l == "ton" { // "hydro in your name", "à ton nom"
+			return false, i - 2, i, p.word(i-2) == "in" || p.word(i-2) == "a"
+		}
 		return false, i - 1, i + 2, l == "au" && tenants[p.word(i+2)]
 	case saysShared:
 		return p.split(i)
@@ -297,11 +301,17 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 	if p.word(i) == "pay" && p.word(i+1) == "own" { // "pay own hydro"
 		return false, i, i + 1, true
 	}
-	if w := p.word(i + 1); w == "for" || w == "pour" {
+	if onlyWords[p.word(to+1)] { // "vous payez seulement l'électricité"
+		to++
+	}
+	if w := p.word(to + 1); w == "for" || w == "pour" {
 		to++
 	}
 	return false, k, to, tenants[p.word(k)]
 }
+
+// onlyWords stand between who pays and what alone is paid.
+var onlyWords = set("only just seulement juste uniquement que")
 
 // paid reads "payé par le locataire", "heat paid by the landlord", "all utilities paid", "à payer".
 func (p *Prose) paid(i int) (yes bool, from, to int, ok bool) {
@@ -384,6 +394,15 @@ func (p *Prose) charged(i int) (yes bool, from, to int, ok bool) {
 	w, l := p.word(i), p.word(i-1)
 	if p.word(i-2) == "a" && (w == "charge" || l != "pas") {
 		return false, i - 2, i, true
+	}
+	if tenants[l] || l == "s" && tenants[p.word(i-2)] { // "at tenant's charge"
+		k := i - 2
+		for w := p.word(k); tenants[w] || w == "the"; w = p.word(k) {
+			k--
+		}
+		if p.word(k) == "at" {
+			return false, k, i, true
+		}
 	}
 	for k := i + 1; k <= i+3; k++ {
 		if n := p.word(k); n == "locataire" || n == "locataires" {

@@ -113,6 +113,9 @@ func Read(plain string) *Prose {
 			if w := p.mark(int(t.start)); w != "" { // "Hydro: ❌"
 				t.kind, t.w, t.sym = word, w, 0
 				t.topic = topics[w]
+			} else if words := p.pictured(int(t.start)); len(words) > 0 {
+				p.addWhole(t, words, i)
+				continue
 			} else if p.crossed(int(t.start)) { // "❌ Hydro"
 				t.end = int32(i)
 				p.words = append(p.words, t)

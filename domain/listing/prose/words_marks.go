@@ -33,6 +33,68 @@ func (p *Prose) mark(i int) string {
 	return ""
 }
 
+// markAfter reads the sign at the byte i that answers the word right before it, on a line whose signs stand behind
+// their items: "Heat ✔ Hot water ✔ Hydro ❌". It returns the words that it stands for.
+func (p *Prose) markAfter(i int) []string {
+	says := p.checkmark(i)
+	if says == "" || len(p.words) == 0 || p.words[len(p.words)-1].kind != word || !p.marksTrail(i) {
+		return nil
+	}
+	return []string{":", says, ";"}
+}
+
+// pictured returns the words that the sign or picture at the byte i stands for, nil for most.
+func (p *Prose) pictured(i int) []string {
+	if words := p.markAfter(i); words != nil {
+		return words
+	}
+	return p.picture(i)
+}
+
+// pictures stand for a label before an answer, or before a figure that is all else: "🐱 oui 🐶 non", "🛏 2 🛁 1".
+var pictures = map[rune]string{'🐱': "chats", '🐈': "chats", '🐶': "chiens", '🐕': "chiens", '🐩': "chiens", '🐾': "animaux",
+	'🛏': "chambres", '🛁': "sdb", '🚿': "sdb", '🚗': "stationnement", '🅿': "stationnement"}
+
+// picture reads the picture at the byte i as a label and returns the words that it stands for.
+func (p *Prose) picture(i int) []string {
+	from := int(p.at[i])
+	if p.text[from] < utf8.RuneSelf {
+		return nil
+	}
+	r, _ := utf8.DecodeRuneInString(p.text[from:])
+	name := pictures[r]
+	if last := len(p.words) - 1; name != "" && last >= 0 && p.words[last].w == "no" && int(p.words[last].end) == i {
+		return []string{name, ";"} // "🚫🐶"
+	}
+	if r == '🚭' {
+		return []string{";", "no", "smoking", ";"}
+	}
+	if name == "" {
+		return nil
+	}
+	s := p.fold
+	k := skip(s, i+1)
+	colon := char(s, k) == ':'
+	if colon {
+		k = skip(s, k+1)
+	}
+	n := k
+	for n < len(s) && isLetter(s[n]) {
+		n++
+	}
+	figure := false
+	if next := char(s, skip(s, k+1)); isDigit(char(s, k)) {
+		figure = next == 0 || next == ';' || next == '|' || next == ',' || next == '\n'
+	}
+	if w := s[k:n]; !figure && answers[w] == 0 && w != "ok" && p.checkmark(min(k, len(s)-1)) == "" {
+		return nil
+	}
+	if colon {
+		return []string{";", name}
+	}
+	return []string{";", name, ":"}
+}
+
 // checkmarks are the signs that stand for an answer.
 var checkmarks = map[rune]string{'✅': "yes", '✔': "yes", '✓': "yes", '☑': "yes", '❌': "no", '✖': "no", '✗': "no",
 	'✘': "no"}
