@@ -46,6 +46,8 @@ type tenantsCreateCmd struct {
 	MaxLists       *int64 `help:"Maximum of lists of contacts; the default is 500." placeholder:"N"`
 	MaxSegments    *int64 `help:"Maximum of segments; the default is 500." placeholder:"N"`
 	MaxBytes       *int64 `help:"Maximum of bytes of uploaded files, their copies and refused rows; the default is 20 GiB." placeholder:"N"`
+	MaxTargets     *int64 `help:"Maximum of targets of saved searches; the default is 2,000." placeholder:"N"`
+	MaxConditions  *int64 `help:"Maximum of conditions of an audience; the default is 200." placeholder:"N"`
 	JSON           bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
@@ -56,6 +58,7 @@ func (c *tenantsCreateCmd) Run(ctx context.Context, r Client) error {
 		ID: c.ID, Name: cmp.Or(c.Name, c.ID), Tier: apioutreach.Tier(c.Tier), Region: strings.ToUpper(c.Region),
 		MaxContacts: c.MaxContacts, MaxMessagesDay: c.MaxMessagesDay, MaxSearches: c.MaxSearches,
 		MaxNoticesDay: c.MaxNoticesDay, MaxLists: c.MaxLists, MaxSegments: c.MaxSegments, MaxBytes: c.MaxBytes,
+		MaxTargets: c.MaxTargets, MaxConditions: c.MaxConditions,
 	}
 	if err := r.call(ctx, http.MethodPost, "/tenants", in, &out); err != nil {
 		return err
@@ -130,7 +133,8 @@ func printTenant(w io.Writer, t apioutreach.Tenant, senders []apioutreach.Sender
 		most *int64
 	}{
 		{"messages a day", t.MaxMessagesDay}, {"saved searches", t.MaxSearches}, {"notices a day", t.MaxNoticesDay},
-		{"lists", t.MaxLists}, {"segments", t.MaxSegments}, {"bytes of files", t.MaxBytes},
+		{"search targets", t.MaxTargets}, {"lists", t.MaxLists}, {"segments", t.MaxSegments},
+		{"audience conditions", t.MaxConditions}, {"bytes of files", t.MaxBytes},
 	} {
 		if quota.most != nil {
 			row(quota.of, "at most %d", *quota.most)
@@ -177,6 +181,8 @@ type tenantsSetCmd struct {
 	MaxLists       quota   `help:"Maximum of lists of contacts, or none." placeholder:"N"`
 	MaxSegments    quota   `help:"Maximum of segments, or none." placeholder:"N"`
 	MaxBytes       quota   `help:"Maximum of bytes of uploaded files, their copies and refused rows, or none." placeholder:"N"`
+	MaxTargets     quota   `help:"Maximum of targets of saved searches, or none." placeholder:"N"`
+	MaxConditions  quota   `help:"Maximum of conditions of an audience, up to 1,000, or none." placeholder:"N"`
 	Stop           string  `help:"Accept no file and send nothing of the tenant any more, for this reason; imports that have begun go on." placeholder:"REASON"`
 	Resume         bool    `help:"Go on after a stop."`
 	JSON           bool    `name:"json" help:"Print the answer of the API as JSON."`
@@ -192,6 +198,7 @@ func (c *tenantsSetCmd) Run(ctx context.Context, r Client) error {
 		MaxMessagesDay: apioutreach.Quota(c.MaxMessagesDay), MaxSearches: apioutreach.Quota(c.MaxSearches),
 		MaxNoticesDay: apioutreach.Quota(c.MaxNoticesDay), MaxLists: apioutreach.Quota(c.MaxLists),
 		MaxSegments: apioutreach.Quota(c.MaxSegments), MaxBytes: apioutreach.Quota(c.MaxBytes),
+		MaxTargets: apioutreach.Quota(c.MaxTargets), MaxConditions: apioutreach.Quota(c.MaxConditions),
 	}
 	if c.Tier != nil {
 		in.Tier = new(apioutreach.Tier(*c.Tier))

@@ -94,6 +94,12 @@ func TestTenantCommands(t *testing.T) {
 		{"set acme --max-notices-day none --max-lists 5 --max-segments 6", []string{
 			`PATCH /tenants/acme {"max_notices_day":null,"max_lists":5,"max_segments":6}`,
 		}, ""},
+		{"create acme --max-targets 4 --max-conditions 8", []string{
+			`POST /tenants {"id":"acme","name":"acme","tier":"standard","max_targets":4,"max_conditions":8}`,
+		}, ""},
+		{"set acme --max-targets none --max-conditions 8", []string{
+			`PATCH /tenants/acme {"max_targets":null,"max_conditions":8}`,
+		}, ""},
 		{"set acme --stop unpaid", []string{`PATCH /tenants/acme {"state":"stopped","stopped_reason":"unpaid"}`}, ""},
 		{"set acme --resume", []string{`PATCH /tenants/acme {"state":"active"}`}, ""},
 		{"set acme --resume --stop x", nil, "--stop and --resume do not go together"},

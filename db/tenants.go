@@ -48,6 +48,8 @@ type Quotas struct {
 	MaxLists      *int64 `json:"max_lists"`       // of contacts; 500
 	MaxSegments   *int64 `json:"max_segments"`    // 500
 	MaxBytes      *int64 `json:"max_bytes"`       // of uploaded files, their copies and refused rows; 20 GiB
+	MaxTargets    *int64 `json:"max_targets"`     // of all saved searches; 2,000
+	MaxConditions *int64 `json:"max_conditions"`  // of one audience, those of its segments included; 200
 }
 
 // A TenantState says whether a tenant's work is done.
@@ -76,6 +78,7 @@ func (t Tenant) check(was string) error {
 	for field, n := range map[string]*int64{
 		"max_contacts": t.MaxContacts, "max_messages_day": t.MaxMessagesDay, "max_searches": t.MaxSearches,
 		"max_notices_day": t.MaxNoticesDay, "max_lists": t.MaxLists, "max_segments": t.MaxSegments, "max_bytes": t.MaxBytes,
+		"max_targets": t.MaxTargets, "max_conditions": t.MaxConditions,
 	} {
 		if n != nil && *n < 0 {
 			return fault.Newf(fault.Invalid, "%s: is %d, expected 0 or more", field, *n)
@@ -101,8 +104,8 @@ func CheckName(name string) error {
 
 const sqlTenantAdd = `/* sqlTenantAdd */
 INSERT INTO tenants (id, name, tier, region, max_contacts, max_messages_day, created_at, updated_at, max_searches,
-    max_notices_day, max_lists, max_segments, max_bytes)
-VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $7, $8, $9, $10, $11, $12)`
+    max_notices_day, max_lists, max_segments, max_bytes, max_targets, max_conditions)
+VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 // The limits of a new tenant that was given none. Those of a version before have none.
 const (
@@ -112,11 +115,12 @@ const (
 
 func or(n *int64, usual int64) *int64 { return cmp.Or(n, &usual) }
 
-// given are the quotas of a new tenant: those that it was given, and the defaults of 0100_tenant_quotas.sql.
+// given are the quotas of a new tenant: those that it was given, and the defaults of 0100_tenant_quotas.sql
+// and 0174_tenant_targets.sql.
 func (q Quotas) given() Quotas {
 	return Quotas{
 		or(q.MaxSearches, 200), or(q.MaxNoticesDay, 10_000), or(q.MaxLists, 500), or(q.MaxSegments, 500),
-		or(q.MaxBytes, 20<<30),
+		or(q.MaxBytes, 20<<30), or(q.MaxTargets, 2000), or(q.MaxConditions, 200),
 	}
 }
 
@@ -130,7 +134,7 @@ func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 	t.MaxContacts, t.MaxMessagesDay = or(t.MaxContacts, usualContacts), or(t.MaxMessagesDay, usualMessagesDay)
 	b := new(pgx.Batch)
 	b.Queue(sqlTenantAdd, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.CreatedAt, t.MaxSearches,
-		t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes)
+		t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes, t.MaxTargets, t.MaxConditions)
 	AuditAdd(ctx, b, AuditEntry{
 		At: t.CreatedAt, Actor: actor, Action: "tenant.created", Subject: "tenant/" + t.ID, Detail: t,
 	})
@@ -153,7 +157,8 @@ func (t Tenant) Has(want Tenant) bool {
 
 const sqlTenantColumns = `
     id, name, tier, coalesce(region, ''), max_contacts, max_messages_day, max_searches, max_notices_day, max_lists,
-    max_segments, max_bytes, state, stopped_reason, erasing, contacts, created_at, updated_at`
+    max_segments, max_bytes, max_targets, max_conditions, state, stopped_reason, erasing, contacts, created_at,
+    updated_at`
 
 const sqlTenantsList = `/* sqlTenantsList */
 SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`
@@ -181,7 +186,7 @@ const (
 	sqlTenantWrite = `/* sqlTenantWrite */
 UPDATE tenants SET name = $2, tier = $3, region = nullif($4, ''), max_contacts = $5, max_messages_day = $6,
     state = $7, stopped_reason = $8, updated_at = $9, max_searches = $10, max_notices_day = $11, max_lists = $12,
-    max_segments = $13, max_bytes = $14
+    max_segments = $13, max_bytes = $14, max_targets = $15, max_conditions = $16
 WHERE id = $1`
 )
 
@@ -215,7 +220,8 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 		t.UpdatedAt, t.StoppedReason = now, Storable(t.StoppedReason)
 		b := new(pgx.Batch)
 		b.Queue(sqlTenantWrite, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.State,
-			t.StoppedReason, now, t.MaxSearches, t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes)
+			t.StoppedReason, now, t.MaxSearches, t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes, t.MaxTargets,
+			t.MaxConditions)
 		action := "tenant.changed"
 		switch {
 		case was.State == t.State:
@@ -251,18 +257,19 @@ func Differs[T any](before, after T) map[string]any {
 	return is
 }
 
-// A FullError is that of a tenant that has as many of something as one of its quotas allows. Its class is
-// fault.Conflict: it is no use to try again before something was deleted, or the quota raised.
-type FullError struct {
-	Quota  string // the field of Tenant in JSON, such as max_lists
-	Things string // that are counted
-}
+// SQLQuotaTurn is for whoever compares a quota with what there is, in the next statement of its transaction: until its
+// end no other adds to it. It comes before all other locks, which others would wait for behind it.
+const SQLQuotaTurn = `/* sqlQuotaTurn */ SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
 
-func (e *FullError) Error() string {
-	return "the tenant has as many " + e.Things + " as its quota " + e.Quota + " allows"
-}
+// A FullError is that of something that is more than a quota of its tenant allows.
+type FullError struct{ Says string } // which names the quota
 
-// QuotaFull is a FullError with its class.
+func (e *FullError) Error() string { return e.Says }
+
+// QuotaFull is a FullError of a tenant that has as many things as a quota, a field of Tenant in JSON, allows. Its class
+// is fault.Conflict: it is no use to try again before something was deleted, or the quota raised.
 func QuotaFull(quota, things string) error {
-	return &fault.Error{Class: fault.Conflict, Err: &FullError{quota, things}}
+	return &fault.Error{Class: fault.Conflict, Err: &FullError{
+		"the tenant has as many " + things + " as its quota " + quota + " allows",
+	}}
 }

@@ -74,6 +74,13 @@ func TestCreateCampaign(t *testing.T) {
 	require.Contains(t, p.Detail, "sender: there is no")
 	list := strings.Replace(body, `"tags":["vip"]`, `"lists":["`+uuid.NewString()+`"]`, 1)
 	require.Contains(t, apitest.Refused(t, d.Ask(t, "POST", "/campaigns?tenant=acme", list), 422).Detail, "audience: list: there is no")
+
+	apitest.Read[apioutreach.Tenant](t, d.Ask(t, "PATCH", "/tenants/acme", `{"max_conditions":1}`), 200)
+	apitest.Read[apioutreach.Campaign](t, d.Ask(t, "POST", "/campaigns?tenant=acme", body), 201)
+	r = d.Ask(t, "POST", "/campaigns?tenant=acme", strings.Replace(body, `"vip"`, `"vip","more"`, 1))
+	require.Contains(t, apitest.Refused(t, r, 429).Detail, "audience: has 2 conditions")
+	require.Contains(t, apitest.Refused(t, r, 429).Detail, "the quota max_conditions of its tenant")
+	require.Empty(t, r.Header.Get("Retry-After"))
 }
 
 func TestListCampaigns(t *testing.T) {

@@ -86,6 +86,8 @@ type Tenant struct {
 	MaxLists       *int64           `json:"max_lists,omitempty" doc:"of contacts; absent: no limit"`
 	MaxSegments    *int64           `json:"max_segments,omitempty" doc:"absent: no limit"`
 	MaxBytes       *int64           `json:"max_bytes,omitempty" doc:"of uploaded files, their copies and refused rows; absent: no limit"`
+	MaxTargets     *int64           `json:"max_targets,omitempty" doc:"of all saved searches; absent: no limit"`
+	MaxConditions  *int64           `json:"max_conditions,omitempty" doc:"of the audience of a campaign, those of its segments included; absent: no limit but that of all tenants, 1,000"`
 	State          string           `json:"state" enum:"active,stopped"`
 	StoppedReason  string           `json:"stopped_reason,omitempty" doc:"why it is stopped"`
 	Contacts       int64            `json:"contacts" doc:"that it has"`
@@ -99,6 +101,7 @@ func (h Tenants) show(ctx context.Context, t db.Tenant) Tenant {
 		ID: t.ID, Name: t.Name, Tier: Tier(t.Tier), PerSecond: h.Rates.of(t.Tier), Region: t.Region,
 		MaxContacts: t.MaxContacts, MaxMessagesDay: t.MaxMessagesDay, MaxSearches: t.MaxSearches,
 		MaxNoticesDay: t.MaxNoticesDay, MaxLists: t.MaxLists, MaxSegments: t.MaxSegments, MaxBytes: t.MaxBytes,
+		MaxTargets: t.MaxTargets, MaxConditions: t.MaxConditions,
 		State:         string(t.State),
 		StoppedReason: t.StoppedReason, Contacts: t.Contacts, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 		Workflow: h.door.WorkflowFor(ctx, campaign.DispatchWorkflowID(t.ID)),
@@ -118,6 +121,8 @@ type TenantStart struct {
 	MaxLists       *int64 `json:"max_lists,omitempty" minimum:"0" doc:"of contacts; absent: 500"`
 	MaxSegments    *int64 `json:"max_segments,omitempty" minimum:"0" doc:"absent: 500"`
 	MaxBytes       *int64 `json:"max_bytes,omitempty" minimum:"0" doc:"of uploaded files, their copies and refused rows; absent: 20 GiB"`
+	MaxTargets     *int64 `json:"max_targets,omitempty" minimum:"0" doc:"of all saved searches; absent: 2,000"`
+	MaxConditions  *int64 `json:"max_conditions,omitempty" minimum:"0" doc:"of the audience of a campaign, those of its segments included; absent: 200"`
 }
 
 type createTenantInput struct{ Body TenantStart }
@@ -134,7 +139,7 @@ func (h Tenants) create(ctx context.Context, in *createTenantInput) (*createTena
 		ID: b.ID, Name: b.Name, Tier: campaign.Tier(b.Tier), Region: b.Region, MaxContacts: b.MaxContacts,
 		MaxMessagesDay: b.MaxMessagesDay, CreatedAt: h.door.Now(), Quotas: db.Quotas{
 			MaxSearches: b.MaxSearches, MaxNoticesDay: b.MaxNoticesDay, MaxLists: b.MaxLists, MaxSegments: b.MaxSegments,
-			MaxBytes: b.MaxBytes,
+			MaxBytes: b.MaxBytes, MaxTargets: b.MaxTargets, MaxConditions: b.MaxConditions,
 		},
 	}
 	status, wrong := http.StatusCreated, h.door.Tenants.Create(ctx, want, api.CallerOf(ctx).Name)
@@ -239,6 +244,8 @@ type TenantPatch struct {
 	MaxLists       Quota   `json:"max_lists,omitzero" required:"false" doc:"of contacts; null: no limit"`
 	MaxSegments    Quota   `json:"max_segments,omitzero" required:"false" doc:"null: no limit"`
 	MaxBytes       Quota   `json:"max_bytes,omitzero" required:"false" doc:"of uploaded files, their copies and refused rows; null: no limit"`
+	MaxTargets     Quota   `json:"max_targets,omitzero" required:"false" doc:"of all saved searches; null: no limit"`
+	MaxConditions  Quota   `json:"max_conditions,omitzero" required:"false" doc:"of the audience of a campaign, those of its segments included; null: no limit but that of all tenants, 1,000"`
 	State          *string `json:"state,omitempty" enum:"active,stopped"`
 	StoppedReason  *string `json:"stopped_reason,omitempty" maxLength:"1000" doc:"shown while it is stopped"`
 }
@@ -258,7 +265,8 @@ func (h Tenants) change(ctx context.Context, in *changeTenantInput) (*api.Body[T
 		t.Quotas = db.Quotas{
 			MaxSearches: b.MaxSearches.over(t.MaxSearches), MaxNoticesDay: b.MaxNoticesDay.over(t.MaxNoticesDay),
 			MaxLists: b.MaxLists.over(t.MaxLists), MaxSegments: b.MaxSegments.over(t.MaxSegments),
-			MaxBytes: b.MaxBytes.over(t.MaxBytes),
+			MaxBytes: b.MaxBytes.over(t.MaxBytes), MaxTargets: b.MaxTargets.over(t.MaxTargets),
+			MaxConditions: b.MaxConditions.over(t.MaxConditions),
 		}
 		api.Set(&t.State, api.Maybe(b.State, func(s string) db.TenantState { return db.TenantState(s) }))
 		api.Set(&t.StoppedReason, b.StoppedReason)

@@ -24,13 +24,15 @@ func TestQuotasAreNamed(t *testing.T) {
 	t.Parallel()
 	d := apitest.Open(t)
 	made := d.Ask(t, "POST", "/tenants", `{"id":"acme","name":"Acme","region":"CA","max_contacts":0,"max_lists":0,
-		"max_segments":0,"max_searches":0}`)
+		"max_segments":0,"max_searches":1,"max_targets":1}`)
 	apitest.Read[apioutreach.Tenant](t, made, 201)
+	search := d.SaveSearch(t, "a")
 	for quota, ask := range map[string][3]string{
 		"max_contacts": {"POST", "/contacts", `{"phone":"+15145550123"}`},
 		"max_lists":    {"POST", "/contact-lists", `{"name":"x"}`},
 		"max_segments": {"POST", "/segments", `{"name":"x","filter":{}}`},
 		"max_searches": {"POST", "/searches", `{"name":"x","filter":{},"targets":[{"kind":"feed"}]}`},
+		"max_targets":  {"POST", "/searches/" + search + "/targets", `{"kind":"feed"}`},
 	} {
 		r := d.Ask(t, ask[0], ask[1]+"?tenant=acme", ask[2])
 		require.Contains(t, apitest.Refused(t, r, 429).Detail, "as its quota "+quota+" allows", quota)
@@ -49,8 +51,9 @@ func TestTenants(t *testing.T) {
 		ID: "acme", Name: "Acme inc.", Tier: "standard", PerSecond: 10, Region: "CA", MaxContacts: new(int64(5)),
 		MaxMessagesDay: new(int64(1_000_000)),
 		MaxSearches:    new(int64(200)), MaxNoticesDay: new(int64(10_000)), MaxLists: new(int64(500)),
-		MaxSegments: new(int64(500)), MaxBytes: new(int64(20 << 30)),
-		State: "active", CreatedAt: apitest.Now, UpdatedAt: apitest.Now, Workflow: api.WorkflowLink{
+		MaxSegments: new(int64(500)), MaxBytes: new(int64(20 << 30)), MaxTargets: new(int64(2000)),
+		MaxConditions: new(int64(200)),
+		State:         "active", CreatedAt: apitest.Now, UpdatedAt: apitest.Now, Workflow: api.WorkflowLink{
 			ID: "dispatch/acme", URL: "http://temporal.test/namespaces/conveyor/workflows/dispatch%2Facme",
 		},
 	}, acme)

@@ -31,7 +31,8 @@ func TestTenantQuotas(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, db.Quotas{
 		MaxSearches: new(int64(200)), MaxNoticesDay: new(int64(10_000)), MaxLists: new(int64(0)),
-		MaxSegments: new(int64(500)), MaxBytes: new(int64(20 << 30)),
+		MaxSegments: new(int64(500)), MaxBytes: new(int64(20 << 30)), MaxTargets: new(int64(2000)),
+		MaxConditions: new(int64(200)),
 	}, got.Quotas)
 	_, err = s.Change(t.Context(), "acme", "test", dbtest.After(1), func(t *db.Tenant) { t.MaxBytes = new(int64(-1)) })
 	dbtest.RequireClass(t, fault.Invalid, err)
@@ -87,12 +88,73 @@ func TestQuotasOfThings(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// All targets of a tenant's searches count for its quota, those of deleted ones and of other tenants do not.
+func TestQuotaOfTargets(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	add := func(tenant, name string, targets int) (uuid.UUID, error) {
+		s := saved.Search{
+			ID: uuid.New(), Tenant: tenant, Name: name, Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start,
+			CreatedAt: dbtest.Start,
+		}
+		var list []dblistings.NewTarget
+		for range targets {
+			list = append(list, feed())
+		}
+		return s.ID, w.Add(t.Context(), s, list, "test")
+	}
+	more := func(tenant string, search uuid.UUID) error {
+		return w.AddTarget(t.Context(), tenant, search, feed(), "test", dbtest.Start)
+	}
+	full := func(err error) {
+		t.Helper()
+		dbtest.RequireClass(t, fault.Conflict, err)
+		require.ErrorContains(t, err, "the tenant has as many targets of saved searches as its quota max_targets allows")
+	}
+	w.limits(t, func(t *db.Tenant) { t.MaxTargets = new(int64(4)) })
+	_, err := add("acme", "more than all", 5)
+	full(err)
+	first, err := add("acme", "first", 3)
+	require.NoError(t, err)
+	_, err = add("acme", "second", 2)
+	full(err)
+	second, err := add("acme", "second", 1)
+	require.NoError(t, err)
+	full(more("acme", first))
+	other, err := add("other", "first", 3)
+	require.NoError(t, err)
+	require.NoError(t, more("other", other), "each tenant has its own")
+
+	s, err := w.Get(t.Context(), "acme", first)
+	require.NoError(t, err)
+	require.NoError(t, w.DeleteTarget(t.Context(), "acme", first, s.Targets[0].ID, "test", dbtest.After(1)))
+	require.NoError(t, more("acme", second))
+	full(more("acme", second))
+	require.NoError(t, w.Delete(t.Context(), "acme", first, "test", dbtest.After(1)))
+	require.NoError(t, more("acme", second))
+	require.NoError(t, more("acme", second))
+	full(more("acme", second))
+	_, err = add("acme", "none", 0)
+	require.NoError(t, err, "it has no target")
+	w.limits(t, func(t *db.Tenant) { t.MaxTargets = nil })
+	require.NoError(t, more("acme", second))
+}
+
+func feed() dblistings.NewTarget {
+	id := uuid.New()
+	return dblistings.NewTarget{
+		SavedTarget: dblistings.SavedTarget{ID: id, Kind: saved.Feed}, Address: db.Sealed{Key: "k1", Box: []byte("a")}, Token: id[:],
+	}
+}
+
 // Requests at once take turns: the last place of a quota is that of one of them.
 func TestQuotasAtOnce(t *testing.T) {
 	t.Parallel()
 	w, ctx := newTelling(t), t.Context()
+	search := w.search(t, "all", saved.Criteria{}) // with two targets
 	w.limits(t, func(t *db.Tenant) {
 		t.MaxLists, t.MaxSegments, t.MaxBytes = new(int64(1)), new(int64(1)), new(int64(150))
+		t.MaxTargets = new(int64(3))
 	})
 	people, uploads := dboutreach.NewContacts(w.pool, nil), dboutreach.NewUploads(w.pool)
 	tx, err := w.pool.Begin(ctx)
@@ -104,7 +166,7 @@ func TestQuotasAtOnce(t *testing.T) {
 		_, err = tx.Exec(ctx, text)
 		require.NoError(t, err)
 	}
-	ended := make(chan error, 6)
+	ended := make(chan error, 8)
 	for _, name := range []string{"one", "two"} {
 		go func() {
 			_, err := people.CreateList(ctx, "acme", name, "test", dbtest.Start)
@@ -115,6 +177,7 @@ func TestQuotasAtOnce(t *testing.T) {
 			_, err := people.PutSegment(ctx, "acme", segment, "test", dbtest.Start)
 			ended <- err
 		}()
+		go func() { ended <- w.AddTarget(ctx, "acme", search, feed(), "test", dbtest.Start) }()
 		go func() {
 			_, err := uploads.Create(ctx, dboutreach.Upload{
 				ID: uuid.New(), Tenant: "acme", Blob: name, Bytes: 100, SHA256: []byte{1}, CreatedAt: dbtest.Start,
@@ -136,10 +199,11 @@ func TestQuotasAtOnce(t *testing.T) {
 			full++
 		}
 	}
-	require.Equal(t, 3, full)
+	require.Equal(t, 4, full)
 	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM contact_lists"))
 	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM segments"))
 	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM uploads"))
+	require.Equal(t, []int64{3}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_targets"))
 }
 
 // The searches of all tenants together have a bounded place in memory.

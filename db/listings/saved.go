@@ -84,7 +84,8 @@ func room(search *saved.Search, had int, taken int64) (slots int, err error) {
 }
 
 // Add stores a search with its targets, and an audit record. What s.Check refuses is fault.Invalid; the name of another
-// search of the tenant, one more than its quota of them, and one too large for the index, are fault.Conflict.
+// search of the tenant, one more than its quota of them, as many targets, and one too large for the index, are
+// fault.Conflict.
 func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarget, actor string) error {
 	if err := search.Check(); err != nil {
 		return err
@@ -98,6 +99,9 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 		return savedFault(err, "save", search.ID)
 	}
 	err = db.TenantTx(ctx, s.pool, search.Tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, db.SQLQuotaTurn, search.Tenant); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, db.SQLSavedTurn); err != nil {
 			return err
 		}
@@ -108,6 +112,9 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 		}
 		if tag.RowsAffected() == 0 {
 			return cmp.Or(db.TenantStands(ctx, tx, search.Tenant), db.QuotaFull("max_searches", "saved searches"))
+		}
+		if err := targetsFit(ctx, tx, search.Tenant, len(targets)); err != nil {
+			return err
 		}
 		for _, t := range targets {
 			if err := targetAdd(ctx, tx, search.Tenant, search.ID, t, search.CreatedAt); err != nil {

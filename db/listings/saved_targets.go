@@ -144,14 +144,32 @@ func (s *Saved) Rotate(ctx context.Context, tenant string, search, target uuid.U
 	return t, savedFault(err, "rotate a target of", search)
 }
 
+const sqlSavedTargetsFull = `/* sqlSavedTargetsFull */
+SELECT EXISTS (SELECT FROM tenants t WHERE t.id = $1 AND t.max_targets < $2 + (
+    SELECT count(*) FROM saved_searches s JOIN saved_targets k ON k.search = s.id
+    WHERE s.tenant = $1 AND s.deleted_at IS NULL))`
+
+// targetsFit refuses so many more targets than the tenant's quota allows. It comes behind db.SQLQuotaTurn.
+func targetsFit(ctx context.Context, tx pgx.Tx, tenant string, more int) error {
+	var full bool
+	err := tx.QueryRow(ctx, sqlSavedTargetsFull, tenant, more).Scan(&full)
+	if err == nil && full {
+		err = db.QuotaFull("max_targets", "targets of saved searches")
+	}
+	return err
+}
+
 const sqlSavedTargetCount = `/* sqlSavedTargetCount */
 SELECT count(*) FROM saved_targets WHERE tenant = $1 AND search = $2`
 
 // AddTarget adds a target to a search, with an audit record. It is told what is found from then on. One more than
-// saved.MaxTargets is fault.Conflict.
+// saved.MaxTargets, or than the tenant's quota of them, is fault.Conflict.
 func (s *Saved) AddTarget(ctx context.Context, tenant string, search uuid.UUID, t NewTarget, actor string,
 	now time.Time) error {
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, db.SQLQuotaTurn, tenant); err != nil {
+			return err
+		}
 		if _, err := db.Row(ctx, tx, scanSaved, sqlSavedHold, tenant, search); err != nil {
 			return err
 		}
@@ -161,6 +179,9 @@ func (s *Saved) AddTarget(ctx context.Context, tenant string, search uuid.UUID, 
 		}
 		if n >= saved.MaxTargets {
 			return fault.Newf(fault.Conflict, "the search has %d targets: no more can be added", saved.MaxTargets)
+		}
+		if err := targetsFit(ctx, tx, tenant, 1); err != nil {
+			return err
 		}
 		if err := targetAdd(ctx, tx, tenant, search, t, now); err != nil {
 			return err

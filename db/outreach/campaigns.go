@@ -2,6 +2,7 @@ package outreach
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -80,20 +82,21 @@ UNION ALL
 SELECT 'audience: segment', l FROM unnest($4::uuid[]) l
 WHERE NOT EXISTS (SELECT FROM segments WHERE tenant = $1 AND id = l)`
 
-// check refuses a plan that could not be carried out, as fault.Invalid.
-func (p *Plan) check(ctx context.Context, tx pgx.Tx, tenant string) error {
+// check refuses a plan that could not be carried out, as fault.Invalid. It returns the audience as one filter, with its
+// segments as they are now.
+func (p *Plan) check(ctx context.Context, tx pgx.Tx, tenant string) (f contact.Filter, err error) {
 	if strings.TrimSpace(p.Name) == "" {
-		return fault.Newf(fault.Invalid, "name: is missing")
+		return f, fault.Newf(fault.Invalid, "name: is missing")
 	}
 	if err := p.Template.Check(true); err != nil {
-		return err
+		return f, err
 	}
 	if err := p.Audience.Check(); err != nil {
-		return err
+		return f, err
 	}
 	if f := p.Audience.Filter; f != nil {
 		if err := listsThere(ctx, tx, tenant, *f); err != nil {
-			return err
+			return *f, err
 		}
 	}
 	missing, err := db.Rows(ctx, tx, func(row pgx.CollectableRow) (string, error) {
@@ -103,9 +106,48 @@ func (p *Plan) check(ctx context.Context, tx pgx.Tx, tenant string) error {
 		return fmt.Sprintf("%s: there is no %s", field, id), err
 	}, sqlCampaignPlanMissing, tenant, p.Sender, p.Audience.Lists(), p.Audience.Segments())
 	if err == nil && len(missing) > 0 {
-		return fault.Newf(fault.Invalid, "%s", strings.Join(missing, "; "))
+		err = fault.Newf(fault.Invalid, "%s", strings.Join(missing, "; "))
 	}
-	return err
+	if err != nil {
+		return f, err
+	}
+	return p.contacts(ctx, tx, tenant)
+}
+
+const sqlCampaignSegments = `/* sqlCampaignSegments */
+SELECT id, filter FROM segments WHERE tenant = $1 AND id = ANY ($2)`
+
+const sqlTenantConditions = `/* sqlTenantConditions */
+SELECT EXISTS (SELECT FROM tenants WHERE id = $1 AND max_conditions < $2)`
+
+// contacts is the audience as one filter. One of more conditions than the tenant's quota is fault.Invalid: no time
+// helps, but another audience does.
+func (p *Plan) contacts(ctx context.Context, tx pgx.Tx, tenant string) (f contact.Filter, err error) {
+	rows, _ := tx.Query(ctx, sqlCampaignSegments, tenant, p.Audience.Segments()) // ForEachRow reports its error
+	filters := map[uuid.UUID]contact.Filter{}
+	var id uuid.UUID
+	var doc []byte
+	if _, err := pgx.ForEachRow(rows, []any{&id, &doc}, func() error {
+		var f contact.Filter
+		err := json.Unmarshal(doc, &f)
+		filters[id] = f
+		return err
+	}); err != nil {
+		return f, err
+	}
+	if f, err = p.Audience.Contacts(filters); err != nil {
+		return f, err
+	}
+	var full bool
+	n := f.Conditions()
+	if err := tx.QueryRow(ctx, sqlTenantConditions, tenant, n).Scan(&full); err != nil {
+		return f, err
+	}
+	if full {
+		return f, fault.Newf(fault.Invalid, "%w", &db.FullError{Says: fmt.Sprintf("audience: has %d conditions, those of "+
+			"its segments included, more than the quota max_conditions of its tenant allows", n)})
+	}
+	return f, nil
 }
 
 const sqlCampaignCreate = `/* sqlCampaignCreate */
@@ -123,7 +165,7 @@ func (s *Campaigns) Create(ctx context.Context, tenant string, id uuid.UUID, p P
 	c Campaign, err error,
 ) {
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		if err := p.check(ctx, tx, tenant); err != nil {
+		if _, err := p.check(ctx, tx, tenant); err != nil {
 			return err
 		}
 		name := db.Storable(p.Name)
@@ -204,7 +246,7 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 		if c, err = campaignOf(ctx, tx, tenant, id); err != nil {
 			return err
 		}
-		if err := p.check(ctx, tx, tenant); err != nil {
+		if _, err := p.check(ctx, tx, tenant); err != nil {
 			return err
 		}
 		edited, err := db.Rows(ctx, tx, scanCampaign,

@@ -20,27 +20,10 @@ import (
 const sqlCampaignHold = `/* sqlCampaignHold */ SELECT ` + sqlCampaignColumns + `, audience_at, frozen FROM campaigns
 WHERE tenant = $1 AND id = $2 FOR NO KEY UPDATE`
 
-const sqlCampaignSegments = `/* sqlCampaignSegments */
-SELECT id, filter FROM segments WHERE tenant = $1 AND id = ANY ($2)`
-
 // frozenAudience is the audience of a plan as one filter, with its segments as they are now.
-func (p *Plan) frozenAudience(ctx context.Context, tx pgx.Tx, tenant string) (f contact.Filter, err error) {
-	if err := p.check(ctx, tx, tenant); err != nil {
-		return f, err
-	}
-	rows, _ := tx.Query(ctx, sqlCampaignSegments, tenant, p.Audience.Segments()) // ForEachRow reports its error
-	filters := map[uuid.UUID]contact.Filter{}
-	var id uuid.UUID
-	var doc []byte
-	if _, err := pgx.ForEachRow(rows, []any{&id, &doc}, func() error {
-		var f contact.Filter
-		err := json.Unmarshal(doc, &f)
-		filters[id] = f
-		return err
-	}); err != nil {
-		return f, err
-	}
-	if f, err = p.Audience.Contacts(filters); err != nil {
+func (p *Plan) frozenAudience(ctx context.Context, tx pgx.Tx, tenant string) (contact.Filter, error) {
+	f, err := p.check(ctx, tx, tenant)
+	if err != nil {
 		return f, err
 	}
 	return f, listsThere(ctx, tx, tenant, f)

@@ -3,6 +3,7 @@ package outreach_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -433,6 +434,75 @@ func TestFreezeKeepsLists(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, more)
 	require.Equal(t, []string{"+15145550101"}, m.lines(t, "SELECT recipient FROM messages"))
+}
+
+// An audience has no more conditions than its tenant's quota, those of its segments as they are included.
+func TestQuotaOfConditions(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	tenants, s := db.NewTenants(m.pool), dboutreach.NewContacts(m.pool, nil)
+	most := func(n *int64) {
+		t.Helper()
+		_, err := tenants.Change(ctx, "acme", "zoe", time.Now(), func(t *db.Tenant) { t.MaxConditions = n })
+		require.NoError(t, err)
+	}
+	put(t, s, "acme", someone("+15145550101"))
+	segment := dboutreach.Segment{ID: uuid.New(), Name: "those", Filter: contact.Filter{Not: &contact.Filter{Tag: "a"}}}
+	grow := func(conditions int) {
+		t.Helper()
+		segment.Filter = contact.Filter{Not: &contact.Filter{Any: slices.Repeat([]contact.Filter{{Tag: "a"}}, conditions)}}
+		_, err := s.PutSegment(ctx, "acme", segment, "zoe", time.Now())
+		require.NoError(t, err)
+	}
+	full := func(err error, n int) {
+		t.Helper()
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), "%v", err)
+		require.ErrorContains(t, err, fmt.Sprintf("has %d conditions, those of its segments included, more than the quota "+
+			"max_conditions of its tenant allows", n))
+		_, is := errors.AsType[*db.FullError](err)
+		require.True(t, is)
+	}
+	grow(2)
+	p := m.everyone("those")
+	p.Audience = campaign.Audience{To: campaign.Groups{Segments: []uuid.UUID{segment.ID}}, Filter: &contact.Filter{Not: &contact.Filter{Tag: "b"}}}
+	most(new(int64(2)))
+	_, err := m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
+	full(err, 3)
+	most(new(int64(3)))
+	c, err := m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
+	require.NoError(t, err)
+	grow(3)
+	_, err = m.campaigns.Edit(ctx, "acme", c.ID, p, "zoe", time.Now())
+	full(err, 4)
+	_, err = m.campaigns.Schedule(ctx, "acme", c.ID, time.Now(), "zoe", time.Now())
+	require.NoError(t, err)
+	_, err = m.campaigns.Begin(ctx, "acme", c.ID, time.Now().Add(time.Second))
+	require.NoError(t, err)
+	_, err = m.campaigns.Freeze(ctx, "acme", c.ID, 10, time.Now())
+	full(err, 4)
+	require.Empty(t, m.lines(t, "SELECT recipient FROM messages"))
+
+	most(nil) // as many as any tenant may have
+	list := make([]uuid.UUID, campaign.MaxConditions/40)
+	for i := range list {
+		segment.ID, segment.Name = uuid.New(), fmt.Sprint(i)
+		grow(40)
+		list[i] = segment.ID
+	}
+	p.Audience = campaign.Audience{To: campaign.Groups{Segments: list}}
+	c, err = m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
+	require.NoError(t, err)
+	_, err = m.campaigns.Schedule(ctx, "acme", c.ID, time.Now(), "zoe", time.Now())
+	require.NoError(t, err)
+	_, err = m.campaigns.Begin(ctx, "acme", c.ID, time.Now().Add(time.Second))
+	require.NoError(t, err)
+	_, err = m.campaigns.Freeze(ctx, "acme", c.ID, 10, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, []string{"+15145550101"}, m.lines(t, "SELECT recipient FROM messages"))
+	p.Audience.Filter = &contact.Filter{Tag: "a"}
+	_, err = m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
+	require.ErrorContains(t, err, fmt.Sprintf("has %d conditions", campaign.MaxConditions+1))
 }
 
 // A list whose members are being deleted is there for nobody: no campaign begins to choose by what is left of it.

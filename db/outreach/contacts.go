@@ -269,10 +269,6 @@ func tenantRoom(ctx context.Context, tx pgx.Tx, tenant string, others int64) (in
 	return max(room-others, 0), nil
 }
 
-// sqlQuotaTurn is for whoever compares a quota with what there is, in the next statement of its transaction: until its
-// end no other adds to it.
-const sqlQuotaTurn = `/* sqlQuotaTurn */ SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
-
 // Others, as whoever writes a campaign, lock contacts in another order, so that none is deleted: beside that, tags may
 // change.
 const sqlContactsTag = `/* sqlContactsTag */

@@ -43,7 +43,7 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 		return l, err
 	}
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlQuotaTurn, tenant); err != nil {
+		if _, err := tx.Exec(ctx, db.SQLQuotaTurn, tenant); err != nil {
 			return err
 		}
 		tag, err := tx.Exec(ctx, sqlListAdd, tenant, uuid.New(), name, now)
@@ -283,7 +283,7 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 		return g, err
 	}
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlQuotaTurn, tenant); err != nil {
+		if _, err := tx.Exec(ctx, db.SQLQuotaTurn, tenant); err != nil {
 			return err
 		}
 		var full bool

@@ -153,7 +153,7 @@ func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 		if lists != len(u.Lists) {
 			return fault.Newf(fault.Invalid, "lists: %d of the %d lists are not there", len(u.Lists)-lists, len(u.Lists))
 		}
-		if _, err := tx.Exec(ctx, sqlQuotaTurn, u.Tenant); err != nil {
+		if _, err := tx.Exec(ctx, db.SQLQuotaTurn, u.Tenant); err != nil {
 			return err
 		}
 		added, err := db.Rows(ctx, tx, pgx.RowTo[uuid.UUID],

@@ -23,7 +23,7 @@ WHERE tenant = $1 AND id = $2 AND state IN ('held', 'received', 'splitting', 'ru
 // for which there is no room is contact.ErrRoom: others took it while the copy was made.
 func (s *Uploads) Copied(ctx context.Context, tenant string, id uuid.UUID, bytes int64) error {
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlQuotaTurn, tenant); err != nil {
+		if _, err := tx.Exec(ctx, db.SQLQuotaTurn, tenant); err != nil {
 			return err
 		}
 		tag, err := tx.Exec(ctx, sqlUploadCopied, tenant, id, bytes)

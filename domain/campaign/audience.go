@@ -72,8 +72,8 @@ func (a Audience) Check() error {
 	if a.Filter != nil {
 		n += a.Filter.Conditions()
 	}
-	if n > maxConditions { // a segment is one condition or more: Contacts knows
-		bad("", "has %d conditions, the most is %d", n, maxConditions)
+	if n > MaxConditions { // a segment is one condition or more: Contacts knows
+		bad("", "has %d conditions, the most is %d", n, MaxConditions)
 	}
 	if len(e) == 0 {
 		return nil
@@ -88,11 +88,12 @@ func (a Audience) Lists() []uuid.UUID { return slices.Concat(a.To.Lists, a.Excep
 // Segments are the segments that a names.
 func (a Audience) Segments() []uuid.UUID { return slices.Concat(a.To.Segments, a.Except.Segments) }
 
-// maxConditions bounds an audience as a whole: each contact of the tenant is compared with all of them.
-const maxConditions = 200
+// MaxConditions bounds an audience as a whole, whatever the quota of its tenant: each contact of the tenant is compared
+// with all of them.
+const MaxConditions = 1000
 
 // Contacts is the audience as one filter, given the filters of its segments as they are now. One of more than
-// maxConditions is fault.Invalid, as is a segment that is missing there: an exception that is left out would let those
+// MaxConditions is fault.Invalid, as is a segment that is missing there: an exception that is left out would let those
 // be written to who were to be spared.
 func (a Audience) Contacts(segments map[uuid.UUID]contact.Filter) (contact.Filter, error) {
 	for _, id := range a.Segments() {
@@ -114,9 +115,9 @@ func (a Audience) Contacts(segments map[uuid.UUID]contact.Filter) (contact.Filte
 		return contact.Filter{}, nil
 	}
 	whole := contact.Filter{All: all}
-	if n := whole.Conditions(); n > maxConditions {
+	if n := whole.Conditions(); n > MaxConditions {
 		return contact.Filter{}, fault.Newf(fault.Invalid, "audience: has %d conditions, those of its segments included, the "+
-			"most is %d", n, maxConditions)
+			"most is %d", n, MaxConditions)
 	}
 	return whole, nil
 }

@@ -34,9 +34,11 @@ const quotas = ({ say, language }: Voice): Column<Tenant>[] => {
   return [
     of('messages', (one) => one.max_messages_day),
     of('searches', (one) => one.max_searches),
+    of('targets', (one) => one.max_targets),
     of('notices', (one) => one.max_notices_day),
     of('lists', (one) => one.max_lists),
     of('segments', (one) => one.max_segments),
+    of('conditions', (one) => one.max_conditions),
     of('bytes', (one) => one.max_bytes, bytes),
   ]
 }

@@ -20,9 +20,11 @@ export const outreach = {
     heads: {
       messages: 'Messages a day',
       searches: 'Saved searches',
+      targets: 'Targets of searches',
       notices: 'News a day',
       lists: 'Lists',
       segments: 'Segments',
+      conditions: 'Conditions of an audience',
       bytes: 'Files',
     },
   },

@@ -20,9 +20,11 @@ export const outreach: (typeof en)['outreach'] = {
     heads: {
       messages: 'Messages par jour',
       searches: 'Recherches enregistrées',
+      targets: 'Destinataires des recherches',
       notices: 'Avis par jour',
       lists: 'Listes',
       segments: 'Segments',
+      conditions: 'Conditions d’une audience',
       bytes: 'Fichiers',
     },
   },
