@@ -161,6 +161,7 @@ type TaskQueue struct {
 	Workers          int64   `json:"workers" doc:"processes that poll it, and get what is not pinned: one that was killed counts for half a minute, or for five minutes where it sends no heartbeats"`
 	Build            string  `json:"build,omitempty" doc:"the current one of the Worker Deployment; without it tasks go to workers without a deployment"`
 	Others           int64   `json:"others,omitempty" doc:"processes that have polled too, and are of other builds or without one"`
+	Restarts         bool    `json:"-"` // it has no worker, and they may only be started anew
 	Unused           bool    `json:"unused,omitempty" doc:"no worker polls it on purpose: by CONVEYOR_UNUSED_TASK_QUEUES, or as workers say that leave it out"`
 	Warning          string  `json:"warning,omitempty"`
 }

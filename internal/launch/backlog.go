@@ -56,12 +56,13 @@ func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time
 			Build: q.current.GetBuildId(), Unused: q.leftOut,
 		}
 		for _, v := range q.builds {
-			if same(v, q.current) || v != nil && same(v, q.ramping) {
+			if q.gets(v) {
 				out[i].Workers++
 			} else {
 				out[i].Others++
 			}
 		}
+		out[i].Restarts = err == nil && l.beats.restarts(q.kind, out[i].Workers > 0, q.lost, now)
 	}
 	return out, err
 }
@@ -74,6 +75,12 @@ type polls struct {
 	builds           []*deployment.WorkerDeploymentVersion // one a process that has polled lately; nil = without
 	leftOut          bool                                  // on purpose: see heard and leaveOut
 	polled           bool                                  // lately, by a process that may be gone
+	lost             bool                                  // by one of a build that gets its tasks, and it is silent
+}
+
+// gets says that processes of a build get the tasks.
+func (p polls) gets(v *deployment.WorkerDeploymentVersion) bool {
+	return same(v, p.current) || v != nil && same(v, p.ramping)
 }
 
 // of counts the processes of a build.
@@ -112,8 +119,11 @@ func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]
 			}
 			for _, p := range d.GetPollers() {
 				out[i].polled = true
-				if !told.silent[place{p.GetIdentity(), q.queue}] {
-					out[i].builds = append(out[i].builds, buildOf(p.GetDeploymentOptions()))
+				v := buildOf(p.GetDeploymentOptions())
+				if told.lost(place{p.GetIdentity(), q.queue}) {
+					out[i].lost = out[i].lost || out[i].gets(v)
+				} else {
+					out[i].builds = append(out[i].builds, v)
 				}
 			}
 			return nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
 	worker "go.temporal.io/api/worker/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	sdk "go.temporal.io/sdk/worker"
@@ -20,6 +21,13 @@ const (
 	missedBeats  = 4
 	leastSilence = missedBeats * HeartbeatEvery
 )
+
+// LostWithin is how soon a worker that was killed counts no more: the clocks may be taken for apart by a heartbeat.
+const LostWithin = leastSilence + HeartbeatEvery
+
+// RestartGrace is for how long a task queue may have no worker before that is more than a restart: one that is asked to
+// end takes up to 15 s, twice where activities run inside workflow tasks, and another some seconds to start.
+const RestartGrace = 45 * time.Second
 
 // Without has the heartbeats of a worker say that its process leaves a task queue out which it is set to serve, because
 // it lacks what the queue needs. Heartbeats carry the names of plugins; this one does nothing else.
@@ -46,13 +54,15 @@ func (s says) Name() string { return s.name }
 // beats are what is remembered of the heartbeats of workers between two looks. Its zero value is ready.
 type beats struct {
 	mu     sync.Mutex
-	seen   map[string]beat // by instance of a worker
-	served map[string]bool // task queues whose workers were seen alive
+	seen   map[string]beat      // by instance of a worker
+	served map[string]bool      // task queues whose workers were seen alive
+	left   map[string]time.Time // by task queue: when a worker of it was last found to have left by itself
+	lacks  map[kind]time.Time   // when it was first found that no worker polls it
 }
 
 // heard is what heartbeats tell.
 type heard struct {
-	silent map[place]bool // places of which each worker that Temporal knows is silent
+	silent map[place]bool // places of which each worker that Temporal knows is silent; without a queue, whole processes
 	// leftOut are task queues that a worker which lives leaves out, for want of what they need, and that no other was seen
 	// to serve: the loss of one that did is no purpose. Polls and tasks that wait may tell otherwise: see leaveOut.
 	leftOut map[string]bool
@@ -66,10 +76,21 @@ type beat struct {
 	skew     time.Duration // the least by which a heartbeat was behind our clock: what of its age is not silence
 	listed   time.Time     // when Temporal knew the worker last: it forgets one that says that it stops
 	without  []string      // task queues that its process leaves out
+	quiet    bool          // when it was listed last
+	gone     bool          // it is not listed any more, or says that it stops
 }
 
 // A place is where a worker polls: one process and task queue.
 type place struct{ identity, queue string }
+
+// lost says that the process that polls a place is silent. One tells of its first task queue when it begins to poll it,
+// and of the others with the next heartbeat: if it was killed before, it is silent as a whole.
+func (h heard) lost(p place) bool {
+	if quiet, told := h.silent[p]; told {
+		return quiet
+	}
+	return h.silent[place{identity: p.identity}]
+}
 
 // listen is what heartbeats tell. Workers that send none, or have sent one only and do not say how often they will, are
 // silent in no place: only their polls tell of them. So do those of all where Temporal does not answer.
@@ -103,12 +124,14 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 	before := b.seen
 	b.seen = make(map[string]beat, len(list))
 	if b.served == nil {
-		b.served = map[string]bool{}
+		b.served, b.left = map[string]bool{}, map[string]time.Time{}
 	}
 	out := heard{make(map[place]bool, len(list)), map[string]bool{}}
 	mark := func(w beat, quiet bool) {
-		others, some := out.silent[w.place]
-		out.silent[w.place] = quiet && (!some || others)
+		for _, p := range []place{w.place, {identity: w.identity}} {
+			others, some := out.silent[p]
+			out.silent[p] = quiet && (!some || others)
+		}
 		for _, queue := range w.without {
 			out.leftOut[queue] = out.leftOut[queue] || !quiet
 		}
@@ -117,10 +140,11 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 		at := w.GetHeartbeatTime().AsTime()
 		age := now.Sub(at)
 		least := age
-		// One that has beaten since a look just before is not silent: what it is behind by are the clocks, and one of
-		// them may have been set.
+		// One that has beaten since a look just before is not silent: what it is behind by, and is more than the time
+		// since then, are the clocks, and one of them may have been set.
 		was, known := before[w.GetWorkerInstanceKey()]
-		if known && (at.Equal(was.at) || now.Sub(was.listed) > leastSilence) {
+		apart := now.Sub(was.listed)
+		if known && (at.Equal(was.at) || apart > leastSilence || age-was.skew <= apart) {
 			least = min(age, was.skew)
 		}
 		if known && !at.Equal(was.at) { // Temporal lists one that was killed for some minutes more
@@ -132,14 +156,23 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 		if interval == 0 {
 			interval = beatsEvery(w)
 		}
-		this := beat{where, at, interval, least, now, queuesWithout(w)}
+		quiet := interval > 0 && age-least > max(leastSilence, missedBeats*interval)
+		stops := w.GetStatus() == enums.WORKER_STATUS_SHUTTING_DOWN || w.GetStatus() == enums.WORKER_STATUS_SHUTDOWN
+		if stops && !was.gone && !quiet {
+			b.left[where.queue] = now
+		}
+		this := beat{where, at, interval, least, now, queuesWithout(w), quiet, stops}
 		b.seen[w.GetWorkerInstanceKey()] = this
-		mark(this, interval > 0 && age-least > max(leastSilence, missedBeats*interval))
+		mark(this, quiet)
 	}
 	for instance, was := range before {
 		if _, known := b.seen[instance]; known || now.Sub(was.listed) >= remembered {
 			continue
 		}
+		if !was.gone && !was.quiet { // one that was killed stays listed for some minutes
+			b.left[was.queue] = now
+		}
+		was.gone = true
 		b.seen[instance] = was // a server that starts anew knows none for as long as a heartbeat takes
 		mark(was, now.Sub(was.listed) > max(leastSilence, missedBeats*was.interval))
 	}
@@ -147,6 +180,29 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 		out.leftOut[queue] = out.leftOut[queue] && !b.served[queue]
 	}
 	return out
+}
+
+// restarts says that a task queue without a worker may soon have one again: its workers left by themselves, or are not
+// known to have been there, as with a server that starts anew. Where one was found lost, nobody starts another on
+// purpose.
+func (b *beats) restarts(k kind, served, lost bool, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if served {
+		delete(b.lacks, k)
+		return false
+	}
+	if b.lacks == nil {
+		b.lacks = map[kind]time.Time{}
+	}
+	if _, known := b.lacks[k]; !known {
+		b.lacks[k] = now
+	}
+	from := b.left[k.queue]
+	if !lost && b.lacks[k].After(from) {
+		from = b.lacks[k]
+	}
+	return now.Sub(from) < RestartGrace
 }
 
 // beatsEvery is how often a worker says that it beats; 0 = it does not say.

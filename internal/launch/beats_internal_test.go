@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	worker "go.temporal.io/api/worker/v1"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -64,6 +65,143 @@ func TestSilentWorkers(t *testing.T) {
 	require.True(t, silent(&stopped, after(21*time.Second)))
 	_, remembered := stopped.judge(nil, after(time.Hour)).silent[at]
 	require.False(t, remembered)
+}
+
+// A process that was killed before the heartbeat of one of its task queues is silent there, too: it has told of the first.
+func TestSilentProcesses(t *testing.T) {
+	t.Parallel()
+
+	start := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	first := func(instance, queue string, seconds int) *worker.WorkerHeartbeat {
+		return &worker.WorkerHeartbeat{
+			WorkerInstanceKey: instance, WorkerIdentity: "1@a", TaskQueue: queue,
+			HeartbeatTime: timestamppb.New(start.Add(time.Duration(seconds) * time.Second)),
+			Plugins:       []*worker.PluginInfo{{Name: Beats().Name()}},
+		}
+	}
+	var b beats
+	lost := func(seconds int, queue string, list ...*worker.WorkerHeartbeat) bool {
+		return b.judge(list, start.Add(time.Duration(seconds)*time.Second)).lost(place{"1@a", queue})
+	}
+	a := first("w", "crawl", 0)
+	require.False(t, lost(1, "search", a))
+	require.False(t, lost(20, "search", a))
+	require.True(t, lost(22, "search", a))
+	require.True(t, lost(22, "crawl", a))
+	require.False(t, b.judge([]*worker.WorkerHeartbeat{a}, start.Add(23*time.Second)).lost(place{"2@a", "search"}),
+		"of this process nothing is known")
+	require.False(t, lost(24, "search", a, first("v", "crawl", 24)), "another process has its identity")
+	require.True(t, lost(60, "search", a), "it has ended, too")
+}
+
+// watch looks every 15 s, as Prometheus does, from begin to end seconds at a task queue whose workers are listed and
+// poll as at says, and returns when the metric is 0.
+func watch(b *beats, begin, end int, at func(second int) (list []*worker.WorkerHeartbeat, polls []place)) (zero []int) {
+	start := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	for s := begin; s <= end; s += 15 {
+		list, polled := at(s)
+		now := start.Add(time.Duration(s) * time.Second)
+		told, alive, lost := b.judge(list, now), 0, false
+		for _, p := range polled {
+			if told.lost(p) {
+				lost = true
+			} else {
+				alive++
+			}
+		}
+		if !b.restarts(kind{queue: "crawl"}, alive > 0, lost, now) && alive == 0 {
+			zero = append(zero, s)
+		}
+	}
+	return zero
+}
+
+// The alert of a task queue without a worker compares a metric that says so by the first look that is LostWithin or more
+// behind the death of the last worker, whenever Prometheus looks, and not before the workers that left by themselves are overdue. It is
+// evaluated every 15 s, without further delay: see TestAlertsOutwaitRestarts.
+func TestMetricTellsLossFromRestart(t *testing.T) {
+	t.Parallel()
+
+	start := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	beat := func(name string, s int) *worker.WorkerHeartbeat { // every 5 s
+		return &worker.WorkerHeartbeat{
+			WorkerInstanceKey: name, WorkerIdentity: name, TaskQueue: "crawl",
+			HeartbeatTime:             timestamppb.New(start.Add(time.Duration(s/5*5) * time.Second)),
+			ElapsedSinceLastHeartbeat: durationpb.New(5 * time.Second),
+		}
+	}
+	type list = []*worker.WorkerHeartbeat
+	at := func(name string) place { return place{name, "crawl"} }
+	stopping := func(name string, s int) *worker.WorkerHeartbeat {
+		w := beat(name, s)
+		w.Status = enums.WORKER_STATUS_SHUTTING_DOWN
+		return w
+	}
+	for begin := range 15 {
+		killed := watch(new(beats), begin, 300, func(s int) (list, []place) { // at 101 s
+			return list{beat("a", min(s, 100))}, []place{at("a")}
+		})
+		require.LessOrEqual(t, killed[0], 101+int(LostWithin.Seconds())+15, begin)
+		require.Greater(t, killed[0], 115, begin)
+
+		for name, gone := range map[string]func(s int) (list, []place){
+			"it is listed no more":    func(int) (list, []place) { return nil, nil },
+			"it says so":              func(s int) (list, []place) { return list{stopping("a", min(s, 130))}, nil },
+			"its polls are not ended": func(int) (list, []place) { return nil, []place{at("a")} },
+		} {
+			back := watch(new(beats), begin, 400, func(s int) (list, []place) {
+				switch {
+				case s <= 100:
+					return list{beat("a", s)}, []place{at("a")}
+				case s < 141: // the longest restart
+					return gone(s)
+				}
+				found, polls := gone(s)
+				return append(found, beat("b", s)), append(polls, at("b"))
+			})
+			require.Empty(t, back, "%d %s", begin, name)
+			overdue := watch(new(beats), begin, 400, func(s int) (list, []place) {
+				if s <= 100 {
+					return list{beat("a", s)}, []place{at("a")}
+				}
+				return gone(s)
+			})
+			require.LessOrEqual(t, overdue[0], 100+15+int(RestartGrace.Seconds())+15, "%d %s", begin, name)
+		}
+
+		// One was killed, and another is started anew soon after it took its place.
+		again := watch(new(beats), begin, 400, func(s int) (list, []place) {
+			polls := []place{at("a")} // Temporal knows it for five minutes
+			switch {
+			case s <= 103:
+				return list{beat("a", min(s, 100))}, polls
+			case s <= 200:
+				return list{beat("a", 100), beat("b", s)}, append(polls, at("b"))
+			case s < 241:
+				return list{beat("a", 100)}, polls
+			}
+			return list{beat("a", 100), beat("c", s)}, append(polls, at("c"))
+		})
+		require.Empty(t, again, begin)
+
+		// A server that starts anew knows nobody until they poll again.
+		anew := watch(new(beats), begin, 400, func(s int) (list, []place) {
+			if s > 100 && s < 130 {
+				return nil, nil
+			}
+			return list{beat("a", s)}, []place{at("a")}
+		})
+		require.Empty(t, anew, begin)
+
+		// An API that starts while workers are started anew has never seen one.
+		fresh := watch(new(beats), 105+begin, 400, func(s int) (list, []place) {
+			if s < 141 {
+				return nil, nil
+			}
+			return list{beat("a", s)}, []place{at("a")}
+		})
+		require.Empty(t, fresh, begin)
+	}
 }
 
 // A queue that a worker leaves out has none on purpose, while the worker lives, and until another one was seen to serve

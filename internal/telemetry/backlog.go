@@ -211,8 +211,9 @@ var (
 	tasks   = gauge("conveyor_task_queue_backlog", "Tasks that wait in a Temporal task queue.", "task_queue", "type")
 	taskAge = gauge("conveyor_task_queue_oldest_age_seconds", "How long the next task in a Temporal task queue has waited.",
 		"task_queue", "type")
-	workers = gauge("conveyor_task_queue_workers", "Processes that poll a Temporal task queue.", "task_queue", "type")
-	others  = gauge("conveyor_task_queue_other_workers",
+	workers = gauge("conveyor_task_queue_workers", "Processes that poll a Temporal task queue; absent for 45 seconds when "+
+		"the last of them leave by themselves, as for a restart.", "task_queue", "type")
+	others = gauge("conveyor_task_queue_other_workers",
 		"Processes that poll a Temporal task queue too, and are not of the build that gets its tasks.", "task_queue", "type")
 	pinned = gauge("conveyor_pinned_workflows",
 		"Open workflows that only builds go on with that are not current any more; 0 without a Worker Deployment.")
@@ -347,7 +348,7 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	for _, q := range r.TaskQueues {
 		set(tasks, float64(q.Backlog), q.Name, q.Type)
 		set(taskAge, q.OldestAgeSeconds, q.Name, q.Type)
-		if !q.Unused || q.Workers > 0 { // otherwise the alert would fire
+		if q.Workers > 0 || !q.Unused && !q.Restarts { // otherwise the alert would fire
 			set(workers, float64(q.Workers), q.Name, q.Type)
 		}
 		set(others, float64(q.Others), q.Name, q.Type)
