@@ -45,21 +45,23 @@ func (h *house) api(ctx context.Context) error {
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
 	h.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "conveyor_files_free_bytes", Help: "Bytes that are free where files are stored; +Inf of a bucket, NaN of a folder that is away.",
+		Name: "conveyor_files_free_bytes", Help: "Bytes that are free where files are stored, or of the disk of Postgres where these are fewer; +Inf of a bucket, NaN of a folder that is away.",
 	}, func() float64 {
 		free, err := h.blobs.Free(ctx)
 		if err != nil || h.blobs.Mounted() != nil {
 			return math.NaN()
 		}
-		if free == math.MaxInt64 {
-			return math.Inf(1)
-		}
-		return float64(free)
+		return bytesFree(free)
 	}))
 	h.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "conveyor_files_reserve_bytes",
 		Help: "Bytes that have to be free where files are stored for uploads to be accepted, and for pictures and bodies to be stored.",
 	}, func() float64 { return float64(h.config.Outreach.UploadReserve) }))
+	if h.disk != nil {
+		h.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "conveyor_db_free_bytes", Help: "Bytes of CONVEYOR_DB_DISK_BYTES that Postgres does not take; +Inf before it has answered.",
+		}, func() float64 { return bytesFree(h.disk.Free(ctx)) }))
+	}
 	handler := api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Hosts: h.config.API.Hosts,
 		Tenants:    db.NewTenants(h.pool),
@@ -174,8 +176,16 @@ func (h *house) checks() map[string]func(context.Context) error {
 	}
 }
 
-// roomForFiles is backlog.ErrStuck while less than the reserve is free where files are stored, and another error while
-// they are away.
+// bytesFree is a number of bytes for a metric, the greatest of which is no end.
+func bytesFree(n int64) float64 {
+	if n == math.MaxInt64 {
+		return math.Inf(1)
+	}
+	return float64(n)
+}
+
+// roomForFiles is backlog.ErrStuck while less than the reserve is free where files are stored, or of the disk of
+// Postgres, and another error while they are away.
 func (h *house) roomForFiles(ctx context.Context) error {
 	if err := h.blobs.Reachable(ctx); err != nil {
 		return err

@@ -43,6 +43,7 @@ type house struct {
 	panics    *prometheus.CounterVec // of tenders
 	outage    *fetch.Outage          // of the network that sites are reached by
 	pool      *pgxpool.Pool
+	disk      *db.Disk      // of Postgres; nil = it is not watched
 	doorPool  *pgxpool.Pool // for the keys of callers and GET /ready: requests that hold all of pool lock nobody out
 	temporal  client.Client
 	redis     redis.UniversalClient
@@ -129,6 +130,10 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	}
 	h.blobs.SpareWith(db.NewRetention(h.pool).SpareBlob)
 	h.blobs.KeepFree(c.Outreach.UploadReserve)
+	if c.Postgres.Disk > 0 {
+		h.disk = db.NewDisk(h.pool, c.Postgres.Disk, time.Now)
+		h.blobs.Beside(h.disk.Free)
+	}
 	h.launch = &launch.Launch{
 		Temporal: h.temporal, Namespace: h.namespace, Stages: c.Listings.Stages, Enrich: c.Listings.Enrich,
 		Versioned: c.Temporal.Deployment != "",

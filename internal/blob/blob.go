@@ -36,7 +36,8 @@ type Store struct {
 	spare  func(ctx context.Context, key string) error
 	marked atomic.Bool // the folder's mark was seen
 
-	reserve int64 // bytes that stay free in the folder
+	reserve int64                       // bytes that stay free in the folder
+	beside  func(context.Context) int64 // bytes that are free elsewhere; nil = that does not count
 
 	mu     sync.Mutex
 	looked time.Time // at the bucket

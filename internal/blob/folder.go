@@ -60,11 +60,19 @@ func (s *Store) mounted(ctx context.Context) error {
 	return err
 }
 
+// Beside has what is free elsewhere count as what is free in the folder of the store, where it is less: that of a disk
+// which fills up with what is stored here. Call it before the store is used.
+func (s *Store) Beside(free func(context.Context) int64) { s.beside = free }
+
 // Free is how many bytes are free in the folder of the store; of a bucket, or where nobody can say, as many as there
-// are.
+// are. Where fewer are free elsewhere, it is those.
 func (s *Store) Free(ctx context.Context) (int64, error) {
+	elsewhere := int64(math.MaxInt64)
+	if s.beside != nil {
+		elsewhere = s.beside(ctx)
+	}
 	if s.dir == "" {
-		return math.MaxInt64, nil
+		return elsewhere, nil
 	}
 	is, err := s.see(ctx)
 	if err == nil {
@@ -73,7 +81,7 @@ func (s *Store) Free(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find free space of %s: %w", s.dir, err)
 	}
-	return is.free, nil
+	return min(is.free, elsewhere), nil
 }
 
 // roomAgain is when it is looked again for room.
@@ -96,8 +104,8 @@ func (s *Store) leaves(ctx context.Context, bytes, reserve int64) error {
 	if err != nil || free-bytes >= reserve {
 		return err
 	}
-	return &fault.Error{Class: fault.Limited, After: roomAgain, Err: errors.New("less is free where files are stored " +
-		"than CONVEYOR_UPLOAD_RESERVE; it waits for room")}
+	return &fault.Error{Class: fault.Limited, After: roomAgain, Err: errors.New("less is free where files are stored, " +
+		"or for Postgres, than CONVEYOR_UPLOAD_RESERVE; it waits for room")}
 }
 
 // empty says that a folder has nothing in it, or is none.

@@ -2,6 +2,7 @@ package blob_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -228,6 +229,17 @@ func TestReserveIsLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, there, 3, "the file, its rows and the copy before, and no part of another")
 	s.KeepFree(0)
+	require.NoError(t, s.Room(t.Context()))
+
+	// So it is where less is free elsewhere, of a bucket too, which has no end.
+	elsewhere := int64(100)
+	s.Beside(func(context.Context) int64 { return elsewhere })
+	s.KeepFree(101)
+	requireClass(t, fault.Limited, s.Room(t.Context()))
+	left, err := s.Free(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 100, left)
+	elsewhere = math.MaxInt64
 	require.NoError(t, s.Room(t.Context()))
 }
 

@@ -185,6 +185,7 @@ var bounds = []struct {
 	{"CONVEYOR_UPLOAD_SHARE", "1|5000", "0", "CONVEYOR_UPLOAD_SHARE is 0, expected 1 or more"},
 	{"CONVEYOR_UPLOAD_CHUNKS", "1|50000", "0", "CONVEYOR_UPLOAD_CHUNKS is 0, expected 1 or more"},
 	{"CONVEYOR_UPLOAD_RESERVE", "0|1", "-1", "CONVEYOR_UPLOAD_RESERVE is -1, expected 0 or more"},
+	{"CONVEYOR_DB_DISK_BYTES", "0|107374182400", "-1", "CONVEYOR_DB_DISK_BYTES is -1, expected 0 or more"},
 	{"CONVEYOR_UPLOAD_LOW", "0|100", "-1|101", "CONVEYOR_UPLOAD_LOW is -1, expected 0 to 100"},
 	{"CONVEYOR_CAMPAIGN_LATE", "0s|1h", "-1s", "CONVEYOR_CAMPAIGN_LATE is -1s, expected 0 or more"},
 	{"CONVEYOR_WHATSAPP_URL", "https://graph.facebook.com|http://127.0.0.1:8090/whatsapp|http://localhost:8090",

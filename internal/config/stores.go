@@ -13,6 +13,7 @@ type Postgres struct {
 	ListenURL  string   `env:"DATABASE_LISTEN_URL" envDefault:"" doc:"URL of the server itself where DATABASE_URL is a pooler in transaction mode, such as PgBouncer: relays listen there, and sessions keep no state; the default is DATABASE_URL, a server or a pooler in session mode" secret:"url" validate:"omitempty,scheme=postgres postgresql"`
 	Roles      []string `env:"CONVEYOR_DATABASE_ROLES" doc:"roles of the database that workers of a task queue have in their DATABASE_URL, by commas: browser=conveyor_pages,drafts=conveyor_pages; conveyor migrate grants them what these workers need, and no more" validate:"dive,partrole"`
 	MaxConns   int32    `env:"CONVEYOR_DB_MAX_CONNS" envDefault:"24" doc:"maximum of database connections per process, 2 or more: a merge of the search index takes two at once" validate:"min=2"`
+	Disk       int64    `env:"CONVEYOR_DB_DISK_BYTES" envDefault:"0" doc:"bytes of the disk of Postgres, which cannot say how much of it is free: what its databases and its log leave of them counts for CONVEYOR_UPLOAD_RESERVE as the folder of CONVEYOR_BLOB_URL does; 0 does not watch it" validate:"min=0"`
 }
 
 // Redis holds the limits that apply across processes; its data may be lost.

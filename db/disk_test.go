@@ -1,0 +1,35 @@
+package db_test
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+)
+
+// What the databases and the log take is not free, and is asked for now and then only.
+func TestDisk(t *testing.T) {
+	t.Parallel()
+
+	pool, now := dbtest.New(t), time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	size := int64(1) << 50
+	d := db.NewDisk(pool, size, clock)
+	away, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.EqualValues(t, math.MaxInt64, d.Free(away), "nothing is known yet")
+	now = now.Add(29 * time.Second)
+	require.EqualValues(t, math.MaxInt64, d.Free(t.Context()), "it is not asked again so soon")
+	now = now.Add(time.Second)
+	free := d.Free(t.Context())
+	require.Less(t, free, size-1<<20)
+	require.Positive(t, free)
+	now = now.Add(30 * time.Second)
+	require.Equal(t, free, d.Free(away), "it does not answer")
+	require.Negative(t, db.NewDisk(pool, 1<<20, clock).Free(t.Context()))
+}
