@@ -31,7 +31,7 @@ type TenantsCmd struct {
 
 	Erasure tenantsErasureCmd `cmd:"" help:"Show how far the deletion of a tenant is, and its report."`
 
-	Rekey tenantsRekeyCmd `cmd:"" help:"Encrypt what is stored encrypted by the first of CONVEYOR_SECRET_KEYS of the API, but for the proxies of scrapers: give these anew."`
+	Rekey tenantsRekeyCmd `cmd:"" help:"Encrypt all that is stored encrypted by the first of CONVEYOR_SECRET_KEYS of the API."`
 }
 
 type tenantsCreateCmd struct {
@@ -227,7 +227,7 @@ func (c *tenantsRekeyCmd) Run(ctx context.Context, r Client) error {
 	if err := r.call(ctx, http.MethodPost, "/senders/reseal", nil, &out); err != nil {
 		return err
 	}
-	fmt.Printf("%d tokens encrypted anew; all are encrypted by the key %s now\n", out.Resealed, out.Key)
+	fmt.Printf("%d secrets encrypted anew; all are encrypted by the key %s now\n", out.Resealed, out.Key)
 	return nil
 }
 

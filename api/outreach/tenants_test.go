@@ -227,6 +227,13 @@ func TestResealTokens(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "EAAsecret", string(plain))
 
+	// And there and back from keys that are derived.
+	*current = *apitest.SecretBox(t, "b").Derive()
+	require.Equal(t, apioutreach.Resealed{Key: "b/hkdf", Resealed: 2}, apitest.Read[apioutreach.Resealed](t, d.Ask(t, "POST", "/senders/reseal", ""), 200))
+	require.Equal(t, apioutreach.Resealed{Key: "b/hkdf"}, apitest.Read[apioutreach.Resealed](t, d.Ask(t, "POST", "/senders/reseal", ""), 200))
+	*current = *apitest.SecretBox(t, "b")
+	require.Equal(t, apioutreach.Resealed{Key: "b", Resealed: 2}, apitest.Read[apioutreach.Resealed](t, d.Ask(t, "POST", "/senders/reseal", ""), 200))
+
 	*current = *apitest.SecretBox(t, "c")
 	p := apitest.Refused(t, d.Ask(t, "POST", "/senders/reseal", ""), 409)
 	require.Contains(t, p.Detail, `no key with the ID "b"`)

@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
+	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
 // Senders are the telephone numbers that tenants send from, with the tokens that allow it.
@@ -257,16 +258,23 @@ func senderAction(was, is SenderState) string {
 }
 
 const (
-	sqlSendersOldKeys = `/* sqlSendersOldKeys */
-SELECT id, '' AS of, tenant, phone_number_id, token_key, token FROM senders WHERE id > $2
+	// A row of platforms and of their searches has no uuid: its place is a digest of its key.
+	sqlSealedOldKeys = `/* sqlSealedOldKeys */
+SELECT id, '' AS of, tenant AS a, phone_number_id AS b, '' AS c, token_key, token FROM senders WHERE id > $2
 UNION ALL
-SELECT id, 'target', '', '', box_key, box FROM saved_targets WHERE box_key NOT IN ($1, '') AND id > $2
+SELECT id, 'target', '', '', '', box_key, box FROM saved_targets WHERE box_key NOT IN ($1, '') AND id > $2
 UNION ALL
-SELECT event_id, 'draft', '', '', box_key, box FROM draft_secrets WHERE box_key <> $1 AND event_id > $2
+SELECT event_id, 'draft', '', '', '', box_key, box FROM draft_secrets WHERE box_key <> $1 AND event_id > $2
 UNION ALL
-SELECT id, 'addresses', '', '', box_key, box FROM saved_address_key WHERE box_key <> $1 AND id > $2
+SELECT id, 'addresses', '', '', '', box_key, box FROM saved_address_key WHERE box_key <> $1 AND id > $2
 UNION ALL
-SELECT id, 'opt-outs', '', '', box_key, box FROM opt_out_key WHERE box_key <> $1 AND id > $2
+SELECT id, 'opt-outs', '', '', '', box_key, box FROM opt_out_key WHERE box_key <> $1 AND id > $2
+UNION ALL
+SELECT md5(name)::uuid, 'proxy', name, '', proxy_shown, proxy_key, proxy_sealed FROM platforms
+WHERE proxy_key NOT IN ($1, '') AND md5(name)::uuid > $2
+UNION ALL
+SELECT md5(platform || '/' || search)::uuid, 'search proxy', platform, search, proxy_shown, proxy_key, proxy_sealed
+FROM platform_searches WHERE proxy_key NOT IN ($1, '') AND md5(platform || '/' || search)::uuid > $2
 ORDER BY id LIMIT $3`
 
 	sqlSenderReseal = `/* sqlSenderReseal */
@@ -283,31 +291,40 @@ UPDATE opt_out_key SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND
 
 	sqlDraftReseal = `/* sqlDraftReseal */
 UPDATE draft_secrets SET box_key = $4, box = $5 WHERE event_id = $1 AND box_key = $2 AND box = $3`
+
+	sqlProxyReseal = `/* sqlProxyReseal */
+UPDATE platforms SET proxy_key = $4, proxy_sealed = $5
+WHERE md5(name)::uuid = $1 AND proxy_key = $2 AND proxy_sealed = $3`
+
+	sqlSearchProxyReseal = `/* sqlSearchProxyReseal */
+UPDATE platform_searches SET proxy_key = $4, proxy_sealed = $5
+WHERE md5(platform || '/' || search)::uuid = $1 AND proxy_key = $2 AND proxy_sealed = $3`
 )
 
 // Reseal seals up to most tokens of senders, of all tenants, addresses of saved searches, secrets of crawl requests,
-// and the keys that e-mail addresses and opt-outs are hashed by, that are not sealed with a key: reseal opens one,
-// which is sealed for one of some purposes, and seals it for the first of them. A token that is as it should be comes
-// back as it was. bound is that of SenderPurposes. after is the ID that the call before ended at (zero begins) and
-// last the one that this one ended at; it is zero when there are no more. A token that was replaced meanwhile stays.
-// The first error of reseal ends it; those before are stored.
+// credentials of proxies, and the keys that e-mail addresses and opt-outs are hashed by, that are not sealed with a
+// key: all that is stored sealed, which TestSealedColumns holds. reseal opens one, which is sealed for one of some
+// purposes, and seals it for the first of them. A token that is as it should be comes back as it was. bound is that of
+// SenderPurposes. after is the ID that the call before ended at (zero begins) and last the one that this one ended at;
+// it is zero when there are no more. A token that was replaced meanwhile stays. The first error of reseal ends it;
+// those before are stored.
 func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most int, bound bool,
 	reseal func(purposes []string, old db.Sealed) (db.Sealed, error)) (last uuid.UUID, err error) {
 	type row struct {
-		ID            uuid.UUID
-		Of            string // "" = a sender, target, addresses = of saved searches, draft = a crawl request, opt-outs
-		Tenant        string // of a sender
-		PhoneNumberID string // the same
+		ID uuid.UUID
+		Of string // "" = a sender, target, addresses = of saved searches, draft = a crawl request, opt-outs, … proxy
+		// A, B and C are more of what its purpose is made of.
+		A, B, C string
 		db.Sealed
 	}
-	old, err := db.SystemRows(ctx, d.pool, pgx.RowToStructByPos[row], sqlSendersOldKeys, key, after, most)
+	old, err := db.SystemRows(ctx, d.pool, pgx.RowToStructByPos[row], sqlSealedOldKeys, key, after, most)
 	if err != nil {
 		return last, fmt.Errorf("find tokens of other keys than %q: %w", key, err)
 	}
 	b := new(pgx.Batch)
 	var wrong error
 	for _, r := range old {
-		purposes, write := SenderPurposes(r.Tenant, r.ID, r.PhoneNumberID, bound), sqlSenderReseal
+		purposes, write := SenderPurposes(r.A, r.ID, r.B, bound), sqlSenderReseal
 		switch r.Of {
 		case "target":
 			purposes, write = []string{saved.TargetPurpose(r.ID)}, sqlSavedReseal
@@ -317,6 +334,10 @@ func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most 
 			purposes, write = []string{contact.OptOutPurpose}, sqlOptOutKeyReseal
 		case "draft":
 			purposes, write = []string{draft.SecretsPurpose(r.ID)}, sqlDraftReseal
+		case "proxy":
+			purposes, write = []string{scrape.ProxyPurpose(r.A, "", r.C)}, sqlProxyReseal
+		case "search proxy":
+			purposes, write = []string{scrape.ProxyPurpose(r.A, r.B, r.C)}, sqlSearchProxyReseal
 		}
 		sealed, err := reseal(purposes, r.Sealed)
 		if err != nil {

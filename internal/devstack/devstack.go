@@ -309,7 +309,7 @@ func (s *Stack) addresses() map[string]string {
 	if len(s.opts.Settings) > 0 || s.opts.Member != nil {
 		env["CONVEYOR_SECRET_KEYS"] = cmp.Or(e.SecretKeys, s.secrets.Seal)
 		if s.secrets.New && e.DatabaseURL == "" { // nor is there an older database
-			env["CONVEYOR_KEY_OPT_OUTS"], env["CONVEYOR_BIND_TOKENS"] = "true", "true"
+			env["CONVEYOR_KEY_OPT_OUTS"], env["CONVEYOR_BIND_TOKENS"], env["CONVEYOR_DERIVE_KEYS"] = "true", "true", "true"
 		}
 	}
 	return env

@@ -170,7 +170,7 @@ func TestSecretsAreKept(t *testing.T) {
 	require.False(t, before.New)
 	for had, want := range map[*secrets]string{first: "true", before: ""} {
 		s := &Stack{secrets: had, opts: Options{Settings: map[string]string{"CONVEYOR_DEMO": "true"}}}
-		for _, setting := range []string{"CONVEYOR_KEY_OPT_OUTS", "CONVEYOR_BIND_TOKENS"} {
+		for _, setting := range []string{"CONVEYOR_KEY_OPT_OUTS", "CONVEYOR_BIND_TOKENS", "CONVEYOR_DERIVE_KEYS"} {
 			require.Equal(t, want, s.addresses()[setting], setting)
 		}
 		s.opts.External.DatabaseURL = "postgres://elsewhere"

@@ -4,6 +4,8 @@ package secret
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"regexp"
@@ -18,16 +20,23 @@ const keyBytes = 32
 
 var keyID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,31}$`)
 
+// derived ends the IDs under which values are stored that were sealed by keys derived from the one named before it, one
+// for each kind of purpose. It is no part of an ID in CONVEYOR_SECRET_KEYS, so a process of a release that derives none
+// waits for a key that it does not have.
+const derived = "/hkdf"
+
 // A Box seals with its first key and opens with all of them. The zero Box has no keys: it refuses both.
 type Box struct {
-	first string
-	keys  map[string]cipher.AEAD
+	first  string
+	derive bool
+	keys   map[string]cipher.AEAD
+	roots  map[string][]byte // the same keys, to derive others from
 }
 
 // Parse reads keys as id:base64 separated by commas: 32 random bytes each (openssl rand -base64 32), in the standard or
 // the URL alphabet. No text at all is a box without keys. The error quotes no key.
 func Parse(s string) (*Box, error) {
-	b := &Box{keys: map[string]cipher.AEAD{}}
+	b := &Box{keys: map[string]cipher.AEAD{}, roots: map[string][]byte{}}
 	if strings.TrimSpace(s) == "" {
 		return b, nil
 	}
@@ -44,12 +53,8 @@ func Parse(s string) (*Box, error) {
 		if err != nil || len(key) != keyBytes {
 			return nil, fmt.Errorf("entry %d: the key %q is not base64 of %d bytes", i+1, id, keyBytes)
 		}
-		block, err := aes.NewCipher(key)
-		if err != nil {
-			return nil, fmt.Errorf("entry %d: the key %q: %w", i+1, id, err)
-		}
-		// 2^32 values may be sealed with one key, for the nonces are random.
-		if b.keys[id], err = cipher.NewGCMWithRandomNonce(block); err != nil {
+		b.roots[id] = key
+		if b.keys[id], err = sealer(key); err != nil {
 			return nil, fmt.Errorf("entry %d: the key %q: %w", i+1, id, err)
 		}
 		if b.first == "" {
@@ -59,17 +64,56 @@ func Parse(s string) (*Box, error) {
 	return b, nil
 }
 
-// Key is the ID of the key that Seal uses, to find what is sealed with another one; empty without keys.
-func (b *Box) Key() string { return b.first }
+// sealer seals with a key: 2^32 values at most, for the nonces are random.
+func sealer(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// Derive lets Seal use a key for each kind of purpose, which is what stands before the first slash, derived from the
+// first one: whoever finds one such key opens nothing of another kind. Releases that know no such keys open none of it.
+func (b *Box) Derive() *Box {
+	b.derive = true
+	return b
+}
+
+// Key is the ID that Seal returns, to find what is sealed with another key; empty without keys.
+func (b *Box) Key() string {
+	if b.first == "" || !b.derive {
+		return b.first
+	}
+	return b.first + derived
+}
 
 // Seal encrypts plain for a purpose, such as "sender/" and its ID: it can be opened for this purpose only, so that a
 // value that is copied to another row is useless there. The result is kept beside the ID of the key.
 func (b *Box) Seal(purpose string, plain []byte) (key string, sealed []byte, err error) {
-	aead := b.keys[b.first]
+	key = b.Key()
+	aead, err := b.of(purpose, key)
+	if err != nil {
+		return "", nil, err
+	}
 	if aead == nil {
 		return "", nil, fmt.Errorf("seal %s: CONVEYOR_SECRET_KEYS has no key", purpose)
 	}
-	return b.first, aead.Seal(nil, nil, plain, bound(purpose, b.first)), nil
+	return key, aead.Seal(nil, nil, plain, bound(purpose, key)), nil
+}
+
+// of is the key with an ID for a purpose, or nil.
+func (b *Box) of(purpose, id string) (cipher.AEAD, error) {
+	from, isDerived := strings.CutSuffix(id, derived)
+	if !isDerived || b.roots[from] == nil {
+		return b.keys[id], nil
+	}
+	kind, _, _ := strings.Cut(purpose, "/")
+	key, err := hkdf.Key(sha256.New, b.roots[from], nil, "conveyor sealed "+kind, keyBytes)
+	if err != nil {
+		return nil, fmt.Errorf("derive a key for %s from %q: %w", kind, from, err)
+	}
+	return sealer(key)
 }
 
 // keyWait is how long to wait for a process that has a key.
@@ -79,7 +123,10 @@ const keyWait = 30 * time.Second
 // process has it, and this one may be given it. It is another error when the value was changed or is for another
 // purpose.
 func (b *Box) Open(purpose, key string, sealed []byte) ([]byte, error) {
-	aead := b.keys[key]
+	aead, err := b.of(purpose, key)
+	if err != nil {
+		return nil, err
+	}
 	if aead == nil {
 		return nil, &fault.Error{Class: fault.Limited, After: keyWait, Err: fmt.Errorf(
 			"open %s: CONVEYOR_SECRET_KEYS has no key with the ID %q", purpose, key)}

@@ -79,6 +79,42 @@ func TestRotation(t *testing.T) {
 	require.ErrorContains(t, err, "CONVEYOR_SECRET_KEYS has no key")
 }
 
+// A value that is sealed by a derived key is opened by the key that it is derived from, for its kind alone; what was
+// sealed before is opened, too, and a process that derives none waits.
+func TestDerivedKeys(t *testing.T) {
+	t.Parallel()
+	keys := key("new", 2) + "," + key("old", 1)
+	box, before := parse(t, keys).Derive(), parse(t, keys)
+	require.Equal(t, "new/hkdf", box.Key())
+	id, sealed, err := box.Seal("sender/1", []byte("token"))
+	require.NoError(t, err)
+	require.Equal(t, "new/hkdf", id)
+	for _, opens := range []*secret.Box{box, before, parse(t, key("new", 2))} {
+		plain, err := opens.Open("sender/1", id, sealed)
+		require.NoError(t, err)
+		require.Equal(t, "token", string(plain))
+	}
+	for _, purpose := range []string{"sender/2", "proxy/1", "sender"} {
+		_, err = box.Open(purpose, id, sealed)
+		require.ErrorContains(t, err, "not sealed for this")
+	}
+	_, err = box.Open("sender/1", "new", sealed)
+	require.ErrorContains(t, err, "not sealed for this")
+	_, err = parse(t, key("old", 1)).Derive().Open("sender/1", id, sealed)
+	require.Equal(t, fault.Limited, fault.ClassOf(err))
+
+	for _, was := range []string{"new", "old"} {
+		_, plainly, err := parse(t, key(was, map[string]byte{"new": 2, "old": 1}[was])).Seal("opt-outs", []byte("key"))
+		require.NoError(t, err)
+		plain, err := box.Open("opt-outs", was, plainly)
+		require.NoError(t, err)
+		require.Equal(t, "key", string(plain))
+	}
+	require.Empty(t, parse(t, "").Derive().Key())
+	_, _, err = parse(t, "").Derive().Seal("sender/1", nil)
+	require.ErrorContains(t, err, "CONVEYOR_SECRET_KEYS has no key")
+}
+
 func TestParse(t *testing.T) {
 	t.Parallel()
 	url := "u:" + base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{0xfb, 0xff}, 16))
