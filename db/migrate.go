@@ -81,7 +81,7 @@ type migrator struct {
 	files    fs.FS
 	report   func(ctx context.Context, line string, pairs ...any)
 	role     string
-	parts    map[string][]string // task queues of GrantPart by role
+	parts    map[string][]string // of GrantPart by role
 	wait     time.Duration       // lockTimeout
 	settings string              // SET statements for the migration that comes next
 	rebuild  []string            // indexes that it builds: invalid ones of these names are leftovers

@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,13 +17,14 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// part opens a database for the application, and for a role that has what workers of these task queues need.
+// part opens a database for the application, and for a role that has what these parts need.
 func part(t *testing.T, queues ...string) (app, own *pgxpool.Pool) {
 	t.Helper()
 
@@ -39,8 +41,10 @@ func part(t *testing.T, queues ...string) (app, own *pgxpool.Pool) {
 	t.Cleanup(func() {
 		_, err := migrating.Exec(context.WithoutCancel(ctx), "REVOKE ALL ON SCHEMA public FROM "+name)
 		require.NoError(t, err)
-		_, err = migrating.Exec(context.WithoutCancel(ctx), "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM "+name)
-		require.NoError(t, err)
+		for _, kind := range []string{"TABLES", "SEQUENCES", "FUNCTIONS"} {
+			_, err = migrating.Exec(context.WithoutCancel(ctx), "REVOKE ALL ON ALL "+kind+" IN SCHEMA public FROM "+name)
+			require.NoError(t, err)
+		}
 		_, err = admin.Exec(context.WithoutCancel(ctx), "DROP ROLE "+name)
 		require.NoError(t, err)
 	})
@@ -59,7 +63,7 @@ func TestPartsOfTheApplication(t *testing.T) {
 	t.Parallel()
 
 	ctx := t.Context()
-	app, own := part(t, db.Parts()...)
+	app, own := part(t, "browser", "drafts")
 	at := time.Now().UTC().Truncate(time.Millisecond)
 
 	drafts, event := dbdrafts.NewDrafts(own), uuid.New()
@@ -134,6 +138,85 @@ func TestPartsOfTheApplication(t *testing.T) {
 	}
 }
 
+// A part reaches nothing of what the others are for: whoever takes over its process does not, either. What tenants have
+// is hidden from it, too, until it says whose rows it reads.
+func TestPartsReachNoOthers(t *testing.T) {
+	t.Parallel()
+
+	ctx := t.Context()
+	logins := []string{
+		"SELECT sum FROM api_keys", "INSERT INTO api_keys DEFAULT VALUES", "SELECT sum FROM sessions", "DELETE FROM audit",
+		"CREATE TABLE t (a int)", "SELECT * FROM goose_db_version",
+	}
+	people := []string{
+		"SELECT phone FROM contacts", "SELECT recipient FROM messages", "SELECT token FROM senders", "SELECT * FROM opt_outs",
+		"SELECT box FROM saved_targets", "SELECT * FROM tenant_erasures", "SELECT * FROM uploads",
+	}
+	pages := []string{"SELECT * FROM crawl_urls", "SELECT box FROM draft_secrets", "SELECT * FROM raw_listings"}
+	for _, of := range []struct {
+		parts  []string
+		denied [][]string
+	}{
+		{[]string{"upload_jobs", "upload_chunks", "import_persistence"}, [][]string{logins, pages, {
+			"SELECT token FROM senders", "SELECT recipient FROM messages", "SELECT body FROM outbox", "SELECT box FROM saved_targets",
+			"DELETE FROM opt_outs", "DELETE FROM contacts",
+		}}},
+		{[]string{"crawl"}, [][]string{logins, people, {
+			"SELECT body FROM outbox", "SELECT body FROM dead_letters", "SELECT * FROM listings", "SELECT * FROM raw_listings",
+			"SELECT box FROM draft_secrets",
+		}}},
+		{[]string{"campaigns", "message_dispatch", "message_retry", "notify"}, [][]string{logins, pages, {
+			"SELECT * FROM uploads", "SELECT body FROM outbox", "DELETE FROM contacts", "DELETE FROM listings",
+		}}},
+		{[]string{"bridge"}, [][]string{logins, people, {"SELECT * FROM crawl_urls", "DELETE FROM listings"}}},
+		{[]string{"images", "enrich", "search"}, [][]string{logins, people, {"SELECT box FROM draft_secrets"}}},
+	} {
+		_, own := part(t, of.parts...)
+		_, err := own.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', false)")
+		require.NoError(t, err)
+		for _, text := range slices.Concat(of.denied...) {
+			_, err := own.Exec(ctx, text)
+			require.ErrorContains(t, err, "permission denied", "%s: %s", of.parts, text)
+		}
+		sees, err := db.RoleSeesAll(ctx, own, own.Config().ConnConfig.User)
+		require.NoError(t, err)
+		require.False(t, sees)
+	}
+
+	app, own := part(t, "import_persistence")
+	dbtest.NewTenant(t, app, "acme")
+	dbtest.NewTenant(t, app, "umbrella")
+	dbtest.ExecAll(t, app, `INSERT INTO contacts (tenant, key, digest, created_at, updated_at)
+		SELECT t, '+1', '\x00', now(), now() FROM unnest(ARRAY['acme', 'umbrella']) t`)
+	require.Equal(t, 0, dbtest.Query[int](t, own, "SELECT count(*)::int FROM contacts")[0])
+	require.NoError(t, db.TenantTx(ctx, own, "acme", func(tx pgx.Tx) error {
+		var tenant string
+		err := tx.QueryRow(ctx, "SELECT string_agg(tenant, ' ') FROM contacts").Scan(&tenant)
+		require.Equal(t, "acme", tenant)
+		return err
+	}))
+}
+
+// What an erasure does is put together when it runs, and a role of its own does it.
+func TestPartErasesTenants(t *testing.T) {
+	t.Parallel()
+
+	ctx := t.Context()
+	app, own := part(t, "listings")
+	dbtest.NewTenant(t, app, "acme", func(of *db.Tenant) { of.State = db.TenantStopped })
+	now := dbtest.At(1)
+	_, err := db.NewTenants(app).Change(ctx, "acme", "me", now, func(of *db.Tenant) { of.State = db.TenantStopped })
+	require.NoError(t, err)
+	_, err = dboutreach.NewErasures(app, nil).Request(ctx, "acme", "me", now)
+	require.NoError(t, err)
+	s := dboutreach.NewErasures(own, nil)
+	for more := true; more; {
+		more, err = s.Erase(ctx, "acme", 100)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Finish(ctx, "acme", now))
+}
+
 // Each part has what its own workers need, and what a role had before goes.
 func TestOnePartOnly(t *testing.T) {
 	t.Parallel()
@@ -153,7 +236,7 @@ func TestPartsAreRefused(t *testing.T) {
 	ctx := t.Context()
 	migrating, working := roles(t)
 	app := working.Config().ConnConfig.User
-	for role, queue := range map[string]string{app: "drafts", migrating.Config().ConnConfig.User: "drafts", "other": "images"} {
+	for role, queue := range map[string]string{app: "drafts", migrating.Config().ConnConfig.User: "drafts", "other": "api"} {
 		require.Error(t, db.Migrate(ctx, migrating, db.GrantTo(app), db.GrantPart(queue, role)), role)
 	}
 	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(app)))

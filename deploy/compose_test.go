@@ -41,12 +41,19 @@ const (
 var secrets = []string{
 	"POSTGRES_PASSWORD=pg-0123", "DATABASE_OWNER_PASSWORD=own-4567", "DATABASE_PASSWORD=app-89ab",
 	"DATABASE_PAGES_PASSWORD=pages-cdef",
+	"DATABASE_WORKER_PASSWORD=worker-cdef", "DATABASE_CRAWLER_PASSWORD=crawler-cdef",
+	"DATABASE_IMPORTER_PASSWORD=importer-cdef", "DATABASE_DISPATCHER_PASSWORD=dispatcher-cdef",
+	"DATABASE_BRIDGE_PASSWORD=bridge-cdef",
 	"TEMPORAL_DATABASE_PASSWORD=tmp-cdef", "RABBITMQ_PASSWORD=mq-0123", "REDIS_PASSWORD=rd-4567",
 	"GRAFANA_PASSWORD=gf-89ab", "CHROMIUM_PASSWORD=cr-cdef", "CONVEYOR_SECRET_KEYS=k1:" + aKey,
 }
 
 // later are those of them that a .env of an earlier release does not have: who is told to write it anew loses its keys.
-var later = map[string]bool{"DATABASE_PAGES_PASSWORD": true, "CHROMIUM_PASSWORD": true}
+var later = map[string]bool{
+	"DATABASE_PAGES_PASSWORD": true, "CHROMIUM_PASSWORD": true, "DATABASE_WORKER_PASSWORD": true,
+	"DATABASE_CRAWLER_PASSWORD": true, "DATABASE_IMPORTER_PASSWORD": true, "DATABASE_DISPATCHER_PASSWORD": true,
+	"DATABASE_BRIDGE_PASSWORD": true,
+}
 
 // aKey is 32 bytes as base64.
 const aKey = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
@@ -672,7 +679,8 @@ func TestSecrets(t *testing.T) {
 	require.GreaterOrEqual(t, seen, 15)
 }
 
-// Workers of the task queues that have a role of the database of their own have it, and the owner grants it to them.
+// Processes that have a role of the database of their own have it, and the owner grants it to them: a role for each
+// container, but for both that read pages.
 func TestDatabaseRoles(t *testing.T) {
 	t.Parallel()
 
@@ -685,16 +693,27 @@ func TestDatabaseRoles(t *testing.T) {
 	require.ElementsMatch(t, db.Parts(), slices.Collect(maps.Keys(granted)))
 	script, err := os.ReadFile("postgres/roles.sh")
 	require.NoError(t, err)
+	of := map[string][]string{}
 	for name, s := range ours(p) {
 		if alone[name] || name == "feed" {
 			continue
 		}
 		u, err := url.Parse(value(s, "DATABASE_URL"))
 		require.NoError(t, err)
-		role := cmp.Or(granted[value(s, "CONVEYOR_TASK_QUEUES")], "conveyor")
+		role := cmp.Or(granted[name], "conveyor")
+		if queues := value(s, "CONVEYOR_TASK_QUEUES"); queues != "" {
+			for queue := range strings.SplitSeq(queues, ",") {
+				role = granted[queue]
+				require.Equal(t, u.User.Username(), role, "%s of %s", queue, name)
+			}
+			of[role] = append(of[role], name)
+		}
 		require.Equal(t, role, u.User.Username(), name)
 		require.Contains(t, string(script), "ALTER ROLE "+role+" NOSUPERUSER", name)
 		require.True(t, name == "migrate" || value(s, "CONVEYOR_DATABASE_ROLES") == "", name)
+	}
+	for role, names := range of {
+		require.True(t, len(names) == 1 || role == "conveyor_pages", "%s is that of %s", role, names)
 	}
 }
 

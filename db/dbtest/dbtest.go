@@ -151,6 +151,43 @@ BEGIN
 END $$;
 CREATE TRIGGER keep_told AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION keep_told()`
 
+// Part opens a pool's database for a role that has what these parts of the application need, and no more.
+func Part(t testing.TB, pool *pgxpool.Pool, parts ...string) *pgxpool.Pool {
+	t.Helper()
+
+	ctx := t.Context()
+	role := "part-" + strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
+	name := pgx.Identifier{role}.Sanitize()
+	Alter(t, pool, "CREATE ROLE "+name+" LOGIN PASSWORD 'x'")
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(ctx)
+		owner, err := pgx.Connect(ctx, Owner(t, pool))
+		require.NoError(t, err)
+		defer owner.Close(ctx)
+		for _, of := range []string{"SCHEMA public", "ALL TABLES IN SCHEMA public", "ALL SEQUENCES IN SCHEMA public",
+			"ALL FUNCTIONS IN SCHEMA public"} {
+			_, err := owner.Exec(ctx, "REVOKE ALL ON "+of+" FROM "+name)
+			require.NoError(t, err)
+		}
+		_, err = owner.Exec(ctx, "DROP ROLE "+name)
+		require.NoError(t, err)
+	})
+	migrating, err := db.Open(ctx, Owner(t, pool), 2)
+	require.NoError(t, err)
+	defer migrating.Close()
+	options := []db.MigrateOption{db.GrantTo(pool.Config().ConnConfig.User)}
+	for _, part := range parts {
+		options = append(options, db.GrantPart(part, role))
+	}
+	require.NoError(t, db.Migrate(ctx, migrating, options...))
+	u, err := url.Parse(on(t, servicetest.Address(t, "DATABASE_URL"), pool.Config().ConnConfig.Database))
+	require.NoError(t, err)
+	u.User = url.UserPassword(role, "x")
+	own := open(t, u.String(), 10)
+	t.Cleanup(own.Close)
+	return own
+}
+
 // prepare makes the template and brings it up to date, unless this process has done so. A database with connections
 // cannot be copied: nobody copies it meanwhile.
 func prepare(t testing.TB, admin *pgx.Conn, server, app string) {

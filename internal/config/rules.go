@@ -146,7 +146,7 @@ func (r rules) expected(tag string) string {
 		case "platform":
 			return "a name of a platform such as kijiji"
 		case "partrole":
-			return "a task queue and a role such as browser=conveyor_pages"
+			return "a task queue, or bridge, and a role such as browser=conveyor_pages"
 		case "hostport":
 			return "a host and a port such as images.internal:8080"
 		case "host":

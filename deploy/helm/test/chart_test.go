@@ -715,7 +715,7 @@ func TestChromiumApart(t *testing.T) {
 	require.Equal(t, core.SeccompProfileTypeLocalhost, drafts.SecurityContext.SeccompProfile.Type)
 }
 
-// Workers of pages have a role of the database of their own, where the owner is told to grant it.
+// Workers and bridges have a role of the database of their own, where the owner is told to grant it.
 func TestDatabaseOfPages(t *testing.T) {
 	key := func(objects map[string]any, name string) string {
 		var keys []string
@@ -731,6 +731,13 @@ func TestDatabaseOfPages(t *testing.T) {
 		replicas: 1, maxReplicas: 1, resources: {requests: {cpu: 1, memory: 1Gi}, limits: {memory: 1Gi}}}}}`)
 	for name, want := range map[string]string{
 		"browser": few, "drafts": few, "images": all, "api": all,
+	} {
+		require.Equal(t, want, key(told, name), name)
+	}
+	told = render(t, `{settings: {CONVEYOR_DATABASE_ROLES: "bridge=b,crawl=c,upload_jobs=i,upload_chunks=i,import_persistence=i,listings=w"}}`)
+	for name, want := range map[string]string{
+		"bridge": "DATABASE_BRIDGE_URL DATABASE_BRIDGE_LISTEN_URL", "crawler": "DATABASE_CRAWLER_URL DATABASE_CRAWLER_LISTEN_URL",
+		"importer": "DATABASE_IMPORTER_URL DATABASE_IMPORTER_LISTEN_URL", "worker": all, "dispatcher": all, "api": all,
 	} {
 		require.Equal(t, want, key(told, name), name)
 	}

@@ -89,11 +89,18 @@ envFrom:
   {{- end }}
 {{- end }}
 env:
-  {{- $pages := not (empty .queues) }}
+  {{- $parts := .queues | default list }}
+  {{- if eq .role "bridge" }}{{ $parts = list "bridge" }}{{ end }}
+  {{- $own := not (empty $parts) }}
+  {{- $pages := true }}
   {{- $granted := get $root.Values.settings "CONVEYOR_DATABASE_ROLES" }}
-  {{- range .queues }}{{ if not (regexMatch (printf "(^|,)%s=" .) $granted) }}{{ $pages = false }}{{ end }}{{ end }}
+  {{- range $parts }}
+  {{- if not (regexMatch (printf "(^|,)%s=" .) $granted) }}{{ $own = false }}{{ end }}
+  {{- if not (has . (list "browser" "drafts")) }}{{ $pages = false }}{{ end }}
+  {{- end }}
+  {{- $name := ternary "PAGES" (.role | upper | replace "-" "_") $pages }}
   {{- range include "conveyor.secrets" . | fromJsonArray }}
-  {{- $key := ternary (regexReplaceAll "^DATABASE_(LISTEN_)?URL$" . "DATABASE_PAGES_${1}URL") . $pages }}
+  {{- $key := ternary (regexReplaceAll "^DATABASE_(LISTEN_)?URL$" . (printf "DATABASE_%s_${1}URL" $name)) . $own }}
   - name: {{ . }}
     valueFrom: {secretKeyRef: {name: {{ $root.Values.secretName }}, key: {{ $key }}, optional: {{ ne . "DATABASE_URL" }}}}
   {{- end }}
