@@ -86,6 +86,44 @@ func (p process) group() string {
 	return ""
 }
 
+// connections is the CPU time that each process of Postgres used so far, and for which database. What Postgres does by
+// itself is of "background", and so is what has ended meanwhile: its workers of autovacuum, most of all.
+func connections() map[int]connection {
+	out := map[int]connection{}
+	for _, p := range descendants() {
+		fields := stat(p.dir)
+		if p.group() != "postgres" || len(fields) < 15 {
+			continue
+		}
+		c := connection{of: "background"}
+		// "postgres: role database host(port) state"
+		if title := strings.Fields(p.command); len(title) > 3 && strings.Contains(title[3], "(") {
+			c.of = title[2]
+		}
+		for _, i := range []int{11, 12, 13, 14} { // utime stime cutime cstime
+			n, _ := strconv.ParseInt(fields[i], 10, 64)
+			c.used += time.Duration(n) * tick
+		}
+		out[p.pid] = c
+	}
+	return out
+}
+
+// A connection is a process of Postgres, with the database that it is for.
+type connection struct {
+	of   string
+	used time.Duration
+}
+
+// databases is the CPU time that Postgres used for each database since a look, in seconds a unit of n.
+func databases(before map[int]connection, n float64) map[string]float64 {
+	out := map[string]float64{}
+	for pid, c := range connections() {
+		out[c.of] += (c.used - before[pid].used).Seconds() / n
+	}
+	return out
+}
+
 // held is the memory that the processes of each group hold, in MiB; memory that they share counts for each.
 func held() map[string]int {
 	out := map[string]int{}

@@ -74,7 +74,11 @@ func (h *system) feed(ctx context.Context, p *pipeline, adverts []advert, rate f
 	if err != nil {
 		return Result{}, err
 	}
-	cpu := processes()
+	wal, err := h.wal(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	cpu, conns := processes(), connections()
 	began := time.Now()
 	sent, err := h.publish(ctx, p, adverts, rate)
 	if err != nil {
@@ -99,7 +103,7 @@ func (h *system) feed(ctx context.Context, p *pipeline, adverts []advert, rate f
 	n := float64(len(adverts))
 	r := Result{
 		Messages: len(adverts), Seconds: ended.Sub(began).Seconds(), PerSecond: n / ended.Sub(began).Seconds(),
-		CPUByGroup: cost(cpu, n/1000), Transactions: map[string]float64{},
+		CPUByGroup: cost(cpu, n/1000), CPUByDatabase: databases(conns, n/1000), Transactions: map[string]float64{},
 	}
 	for _, used := range r.CPUByGroup {
 		r.CPUMillis += used
@@ -111,6 +115,11 @@ func (h *system) feed(ctx context.Context, p *pipeline, adverts []advert, rate f
 	for name, count := range after {
 		r.Transactions[name] = float64(count-tx[name]) / n
 	}
+	written, err := h.wal(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	r.WALBytes = float64(written-wal) / n
 	r.LatencyMillis = seen.since(sent)
 	if p.workflow != "" {
 		r.StateTransitions, err = h.transitions(ctx, p.workflow, adverts)
@@ -206,6 +215,12 @@ func (h *system) transactions(ctx context.Context) (map[string]int64, error) {
 		return nil
 	})
 	return out, err
+}
+
+// wal is how many bytes Postgres has written to its log.
+func (h *system) wal(ctx context.Context) (n int64, err error) {
+	err = h.db.QueryRow(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").Scan(&n)
+	return n, err
 }
 
 // transitions is the mean of a sample of the newest runs.

@@ -29,6 +29,8 @@ type Result struct {
 	PerSecond        float64            `json:"per_second"`  // messages
 	CPUMillis        float64            `json:"cpu_ms_each"` // all processes
 	CPUByGroup       map[string]float64 `json:"cpu_ms_each_by_group"`
+	CPUByDatabase    map[string]float64 `json:"cpu_ms_each_by_database"` // of Postgres
+	WALBytes         float64            `json:"wal_bytes_each"`
 	LatencyMillis    map[string]float64 `json:"latency_ms,omitempty"` // publish to listings.published
 	StateTransitions float64            `json:"state_transitions_each,omitempty"`
 	Transactions     map[string]float64 `json:"postgres_transactions_each"` // by database
@@ -135,6 +137,7 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		{"all new", feed(ours, 0, func() []advert { return adverts })},
 		{"95 % unchanged", feed(ours, 0, func() []advert { return rescrape(adverts, 1, 5) })},
 		{"all new, 10 a second", feed(ours, 10, from(2_000_000, 200))},
+		{callsName, func() error { return h.calls(ctx, &report) }},
 		{"100,000 listings", func() error { return h.fill(ctx, 100_000) }},
 		{"all new among 100,000", feed(ours, 0, from(3_000_000, o.n))},
 		{"95 % unchanged among 100,000", feed(ours, 0, func() []advert { return rescrape(adverts, 6, 5) })},

@@ -33,6 +33,7 @@ type Report struct {
 	Saved      []Saved      `json:"saved,omitempty"`
 	Indexed    []Indexed    `json:"saved_indexes,omitempty"`
 	Triggered  []Triggered  `json:"saved_trigger,omitempty"`
+	Calls      []Call       `json:"calls,omitempty"`
 	Burdened   []Burdened   `json:"heavy,omitempty"`
 	Console    []Budget     `json:"console,omitempty"`
 }
@@ -57,8 +58,11 @@ func (r Report) print(w io.Writer) {
 		})
 	for _, r := range r.Results {
 		fmt.Fprintf(w, "%s, CPU-ms each: %s\n", r.Scenario, list(r.CPUByGroup, 0.005, "%.2f"))
+		fmt.Fprintf(w, "%s, CPU-ms of Postgres each: %s; %.1f kB of WAL\n", r.Scenario, list(r.CPUByDatabase, 0.005, "%.2f"),
+			r.WALBytes/1000)
 		fmt.Fprintf(w, "%s, Postgres transactions each: %s\n", r.Scenario, list(r.Transactions, 0.05, "%.1f"))
 	}
+	r.printCalls(w)
 	table(w, "\nGET /listings among 100,000:", "p50 ms\tp95 ms\tp99 ms\t", r.Search, func(t io.Writer, s Search) {
 		fmt.Fprintf(t, "%.1f\t%.1f\t%.1f\t  ?%s\n", s.P50, s.P95, s.P99, s.Query)
 	})
