@@ -30,10 +30,12 @@ SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
     (SELECT h.shown FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = r.id AND m.hidden),
     l.id IS NULL AND r.staged AND r.payload @> '{"claimed": true}',
-    coalesce(l.status = 'archived', false) AND ` + sqlScraperKnows + `,
     ` + sqlEnrichmentColumns + `
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id LEFT JOIN listing_enrichments e ON e.listing_id = r.id
 WHERE r.id = $1`
+
+// It is asked of archived listings only: as a part of sqlRawLoad, its five tables would be opened for every advert.
+const sqlRawRemembered = `/* sqlRawRemembered */ SELECT ` + sqlScraperKnows + ` FROM raw_listings r WHERE id = $1`
 
 // Load returns the normalized form that the last stage stored, with the revision it was made of. An advert without
 // one is fault.Gone.
@@ -49,7 +51,7 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		enriched enrichmentRow
 	)
 	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(append([]any{&doc, &v.Revision, &received, &status, &hash, &before,
-		&v.Gone, &v.ScrapedAt, &v.Pass, &shown, &v.Claimed, &v.Remembered}, enriched.columns()...)...)
+		&v.Gone, &v.ScrapedAt, &v.Pass, &shown, &v.Claimed}, enriched.columns()...)...)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && doc == nil {
 		return v, fault.Newf(fault.Gone, "read normalized listing %s: there is none; start it at stage normalize", id)
 	}
@@ -67,7 +69,11 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 	if status != nil {
 		v.Published, v.Same, v.Before = *status, bytes.Equal(hash, listingHash(v.Listing)), *before
 	}
-	return v, nil
+	if v.Published != "archived" {
+		return v, nil
+	}
+	err = s.pool.QueryRow(ctx, sqlRawRemembered, id).Scan(&v.Remembered)
+	return v, fault.Wrap(err, "read whether a scraper remembers %s", v.Listing.Ref)
 }
 
 // Rows are locked in one order: the listing, its images, the raw advert, dead letters. NO KEY, or a transaction that
