@@ -30,7 +30,8 @@ func load(t *testing.T) *types.Project {
 
 	secrets := []string{"CONVEYOR_SECRET_KEYS=k1:secret"}
 	for _, name := range []string{
-		"POSTGRES", "DATABASE_OWNER", "DATABASE", "DATABASE_PAGES", "TEMPORAL_DATABASE", "RABBITMQ", "REDIS", "GRAFANA", "CHROMIUM",
+		"POSTGRES", "DATABASE_OWNER", "DATABASE", "DATABASE_PAGES", "DATABASE_WORKER", "DATABASE_CRAWLER", "DATABASE_IMPORTER",
+		"DATABASE_DISPATCHER", "DATABASE_BRIDGE", "TEMPORAL_DATABASE", "RABBITMQ", "REDIS", "GRAFANA", "CHROMIUM",
 	} {
 		secrets = append(secrets, name+"_PASSWORD=secret")
 	}
