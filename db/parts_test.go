@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
@@ -433,18 +434,23 @@ func TestPartsHaveWhatTheyNeed(t *testing.T) {
 	for process, texts := range statements {
 		conn, err := dbtest.Part(t, pool, process).Acquire(t.Context())
 		require.NoError(t, err)
+		t.Cleanup(conn.Release) // before the pool is closed, which waits for it
 		for n, text := range texts {
+			if strings.Contains(text, "/* sqlDiskLog */") { // needs pg_monitor, and is done without where that is not granted
+				continue
+			}
 			name := fmt.Sprintf("s%d", n)
 			sd, err := conn.Conn().Prepare(t.Context(), name, text)
-			require.NoError(t, err, "%s: %s", process, text)
+			if !assert.NoError(t, err, "%s: %s", process, text) {
+				continue
+			}
 			nulls := strings.TrimSuffix(strings.Repeat("NULL,", len(sd.ParamOIDs)), ",")
 			if nulls != "" {
 				nulls = "(" + nulls + ")"
 			}
 			_, err = conn.Exec(t.Context(), "EXPLAIN EXECUTE "+name+nulls)
-			require.NoError(t, err, "%s: %s", process, text)
+			assert.NoError(t, err, "%s: %s", process, text)
 		}
-		conn.Release()
 	}
 }
 
