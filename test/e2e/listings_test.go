@@ -115,9 +115,9 @@ func (w *world) publishesOne() {
 func (w *world) costsFour() {
 	t := w.t
 	const each = 5
-	for i := range each {
-		w.publish("scraped", "kijiji", advert(fmt.Sprint(2001+i)),
-			advert(fmt.Sprint(2101+i), with("price", map[string]any{"amount_cents": nil})))
+	for i := range each { // IDs are in titles: a number that ends in 5 or 0 could be the rent
+		w.publish("scraped", "kijiji", advert(fmt.Sprint(2001+10*i)),
+			advert(fmt.Sprint(2101+10*i), with("price", map[string]any{"amount_cents": nil})))
 	}
 	w.eventually("all are settled", func() bool {
 		return one[int](w, `SELECT count(*) FROM raw_listings
@@ -128,7 +128,7 @@ func (w *world) costsFour() {
 	} {
 		var transitions []int64
 		for i := range each {
-			platformID := fmt.Sprint(first + i)
+			platformID := fmt.Sprint(first + 10*i)
 			var d *workflowservice.DescribeWorkflowExecutionResponse
 			w.eventually(platformID+" is closed", func() (closed bool) {
 				var err error
