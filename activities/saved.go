@@ -44,10 +44,12 @@ type NoticeMetrics interface {
 
 // NoticeTurns bounds how many notices a process sends at once: to one target, and to one server, which a channel or the
 // webhooks of a host share, and of one tenant by a channel: it may have any number of hosts, or of addresses behind a
-// slow server. So a target, a server or a tenant whose notices take long takes no more of its slots.
+// slow server. So a target, a server or a tenant whose notices take long takes no more of its slots. Those that find no
+// turn look again one after another: thousands that wait for servers which do not answer cost little.
 type NoticeTurns struct {
 	mu    sync.Mutex
-	taken map[any]int // by the ID of a target, the name of a server, and noticesOf
+	taken map[any]int       // by the ID of a target, the name of a server, and noticesOf
+	next  map[any]time.Time // of those with none left: when the next one that finds no turn looks again
 }
 
 // noticesOf are those of a tenant by a channel.
@@ -62,16 +64,18 @@ const (
 	hostAtOnce   = 8  // by webhooks of one host
 	tenantAtOnce = 16 // by webhooks of one tenant
 
-	turnAfter     = 2 * time.Second // until a notice that finds no turn looks again …
-	turnAfterMost = 5 * time.Minute // … and when it has waited long, so that many that wait for one server cost little
+	turnAfter     = 2 * time.Second       // until a notice that finds no turn looks again, the first of them
+	turnSpace     = 50 * time.Millisecond // until the next of them
+	turnAfterMost = 5 * time.Minute
+	pauseWritten  = 10 * time.Second // a shorter wait is not worth a write
 )
 
-// take reports whether there is a turn for a notice; done gives it back.
-func (t *NoticeTurns) take(n *saved.Notice) (done func(), ok bool) {
+// take takes a turn for a notice, which done gives back, or says after how long it should look again.
+func (t *NoticeTurns) take(n *saved.Notice, now time.Time) (done func(), after time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.taken == nil {
-		t.taken = map[any]int{}
+		t.taken, t.next = map[any]int{}, map[any]time.Time{}
 	}
 	server, tenant := serverAtOnce, senderAtOnce
 	if n.Channel == saved.Webhook {
@@ -79,9 +83,15 @@ func (t *NoticeTurns) take(n *saved.Notice) (done func(), ok bool) {
 	}
 	most := map[any]int{n.Target: saved.AtOnceMost, n.Server(): server, noticesOf{n.Tenant, n.Channel}: tenant}
 	for of, n := range most {
-		if t.taken[of] >= n {
-			return nil, false
+		if t.taken[of] < n {
+			continue
 		}
+		after = max(turnAfter, t.next[of].Sub(now))
+		if after >= turnAfterMost {
+			return nil, turnAfterMost
+		}
+		t.next[of] = now.Add(after + turnSpace)
+		return nil, after
 	}
 	for of := range most {
 		t.taken[of]++
@@ -92,9 +102,10 @@ func (t *NoticeTurns) take(n *saved.Notice) (done func(), ok bool) {
 		for of := range most {
 			if t.taken[of]--; t.taken[of] == 0 {
 				delete(t.taken, of)
+				delete(t.next, of)
 			}
 		}
-	}, true
+	}, 0
 }
 
 // NoticeJob names a delivery.
@@ -121,9 +132,8 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 			return done, a.later(ctx, job, until.Sub(now), fmt.Errorf("target %s is told nothing until %s", n.Target,
 				until.UTC().Format(time.RFC3339)))
 		}
-		leave, ok := a.Turns.take(&n)
-		if !ok {
-			after := min(max(now.Sub(n.Due)/10, turnAfter), turnAfterMost)
+		leave, after := a.Turns.take(&n, now)
+		if leave == nil {
 			return done, a.later(ctx, job, after, fmt.Errorf("target %s is busy", n.Target))
 		}
 		defer leave()
@@ -175,10 +185,10 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	}
 }
 
-// later has a delivery tried after a while that was not tried now. The workflow waits; the table says so where it takes
-// longer than a moment.
+// later has a delivery tried after a while that was not tried now. The workflow waits; the table says so where that
+// takes long.
 func (a *Notices) later(ctx context.Context, job NoticeJob, after time.Duration, why error) error {
-	if after > turnAfter {
+	if after > pauseWritten {
 		if _, err := a.Store.PutOffNotice(ctx, job.Tenant, job.ID, saved.Pause{Until: a.Now().Add(after)}); err != nil {
 			return err
 		}

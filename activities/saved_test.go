@@ -95,7 +95,7 @@ func TestTellNoticeQuiet(t *testing.T) {
 	t.Parallel()
 	for channel, confirms := range map[saved.Channel]bool{saved.Webhook: false, saved.Telegram: false, saved.Email: true} {
 		w := &noticeWorld{notice: saved.Notice{
-			State: "started", On: true, Items: []saved.Item{{}}, Channel: channel, Schedule: nights, Due: night.Add(-9 * time.Hour),
+			State: "started", On: true, Items: []saved.Item{{}}, Channel: channel, Schedule: nights,
 		}}
 		now := night
 		a := activities.Notices{
@@ -285,17 +285,16 @@ func TestTellNoticeTurns(t *testing.T) {
 	require.NoError(t, <-ends)
 }
 
-// A host of webhooks that does not answer leaves slots for the others, however many targets it has; what waits for it
-// long is looked at less often.
+// A host of webhooks that does not answer leaves slots for the others, however many targets it has; those that wait for
+// it look again one after another.
 func TestTellNoticeHosts(t *testing.T) {
 	t.Parallel()
 	s := stuck{make(chan struct{}), make(chan struct{})}
 	turns, ends := new(activities.NoticeTurns), make(chan error)
 	var until time.Time
-	tell := func(label string, late time.Duration, sender activities.NoticeSender) error {
+	tell := func(label string, sender activities.NoticeSender) error {
 		w := &noticeWorld{notice: saved.Notice{
 			State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: saved.Webhook, Label: label,
-			Due: night.Add(-late),
 		}}
 		a := activities.Notices{Store: w, Send: sender, Metrics: w, Turns: turns, Now: func() time.Time { return night }}
 		_, err := a.TellNotice(context.Background(), activities.NoticeJob{})
@@ -304,28 +303,27 @@ func TestTellNoticeHosts(t *testing.T) {
 	}
 	const most = 8
 	for range most {
-		go func() { ends <- tell("https://stalled.example", 0, s) }()
+		go func() { ends <- tell("https://stalled.example", s) }()
 		<-s.begun
 	}
-	for label, late := range map[string]time.Duration{
-		"https://stalled.example": 0, "http://Stalled.example:80": time.Second, "https://stalled.example.:443": time.Hour,
-	} {
-		class, after := fault.Of(tell(label, late, s))
+	labels := []string{"https://stalled.example", "http://Stalled.example:80", "https://stalled.example.:443"}
+	for i := range 7_000 {
+		class, after := fault.Of(tell(labels[i%len(labels)], s))
 		require.Equal(t, fault.Limited, class)
-		if late == time.Hour {
-			require.Equal(t, 5*time.Minute, after)
+		want := min(2*time.Second+time.Duration(i)*50*time.Millisecond, 5*time.Minute)
+		require.Equal(t, want, after, "after %d others", i)
+		if want > 10*time.Second {
 			require.Equal(t, night.Add(after), until)
 			continue
 		}
-		require.Equal(t, 2*time.Second, after)
 		require.Zero(t, until, "it is not worth a write")
 	}
-	require.NoError(t, tell("https://other.example", 0, new(noticeWorld)))
+	require.NoError(t, tell("https://other.example", new(noticeWorld)))
 	close(s.release)
 	for range most {
 		require.NoError(t, <-ends)
 	}
-	require.NoError(t, tell("https://stalled.example", 0, new(noticeWorld)))
+	require.NoError(t, tell("https://stalled.example", new(noticeWorld)))
 }
 
 // A tenant with very many hosts that do not answer, or whose e-mails take long, leaves slots for the others.
