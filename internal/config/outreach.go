@@ -13,7 +13,7 @@ type Outreach struct {
 	SecretKeys string `env:"CONVEYOR_SECRET_KEYS" envDefault:"" secret:"all" doc:"keys that the access tokens of senders, addresses of saved searches, headers and cookies of crawl requests, and credentials of scrapers' proxies are encrypted with, as id:base64 of 32 bytes by commas: the first one encrypts, all decrypt; none of them can be stored without one"`
 
 	BindTokens bool `env:"CONVEYOR_BIND_TOKENS" envDefault:"false" doc:"seal the access tokens of senders for their tenant and number, too, so that a changed row opens none; releases before 0.5 cannot read them: set it at the API when none runs any more, and run conveyor tenants rekey"`
-	DeriveKeys bool `env:"CONVEYOR_DERIVE_KEYS" envDefault:"false" doc:"encrypt by a key for each kind of secret, derived from the first of CONVEYOR_SECRET_KEYS; releases before 0.6 read nothing that is encrypted so: conveyor tenants rekey encrypts all that is there as this says"`
+	DeriveKeys bool `env:"CONVEYOR_DERIVE_KEYS" envDefault:"false" doc:"encrypt by a key for each kind of secret, derived from the first of CONVEYOR_SECRET_KEYS; 0.6 and earlier releases read nothing that is encrypted so: set it when none of their processes runs any more; conveyor tenants rekey encrypts all that is there as this says"`
 
 	KeyOptOuts bool `env:"CONVEYOR_KEY_OPT_OUTS" envDefault:"false" doc:"hash opt-outs by a secret key, which is kept in the database encrypted by CONVEYOR_SECRET_KEYS, so that nobody who has the database alone can try telephone numbers; 0.5 and earlier releases would not find them and write to people who want no messages, and nothing is sent any more without the key: set it at the workers of message_dispatch when no such release runs any more, nor will"`
 
