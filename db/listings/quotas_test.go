@@ -236,35 +236,39 @@ func TestSavedSlots(t *testing.T) {
 func TestNoticesADay(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
+	told := func(minutes int) []saved.Notice { // they end: of a target no more than two are under way
+		t.Helper()
+		notices := w.begun(t, minutes)
+		for _, n := range notices {
+			require.NoError(t, w.EndNotice(t.Context(), "acme", n.ID, "sent", "", dbtest.After(minutes)))
+		}
+		return notices
+	}
 	w.limits(t, func(t *db.Tenant) { t.MaxNoticesDay = new(int64(3)) })
 	for n := range 5 {
 		w.search(t, fmt.Sprint(n), saved.Criteria{})
 	}
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 5, w.match(t, 2))
-	require.Len(t, w.begun(t, 3), 3)
+	require.Len(t, told(3), 3)
 	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, `SELECT count(*) FROM saved_deliveries
 		WHERE state = 'dropped' AND reason LIKE '%max_notices_day%' AND finished_at IS NOT NULL`))
 	w.advert(t, "2", 1000, 4)
 	require.Equal(t, 5, w.match(t, 5))
-	require.Empty(t, w.begun(t, 6))
+	require.Empty(t, told(6))
 	w.limits(t, func(t *db.Tenant) { t.MaxNoticesDay = new(int64(5)) })
 	w.advert(t, "2b", 1000, 7)
 	require.Equal(t, 5, w.match(t, 8))
-	require.Len(t, w.begun(t, 9), 2, "what was dropped is not counted")
+	require.Len(t, told(9), 2, "what was dropped is not counted")
 	w.limits(t, func(t *db.Tenant) { t.MaxNoticesDay = new(int64(3)) })
 	const day = 24 * 60
 	w.advert(t, "3", 1000, day)
 	require.Equal(t, 5, w.match(t, day))
-	next := w.begun(t, day+1)
-	require.Len(t, next, 3, "the next day")
-	for _, n := range next { // of a target no more than two are under way
-		require.NoError(t, w.EndNotice(t.Context(), "acme", n.ID, "sent", "", dbtest.After(day+1)))
-	}
+	require.Len(t, told(day+1), 3, "the next day")
 	w.limits(t, func(t *db.Tenant) { t.MaxNoticesDay = nil })
 	w.advert(t, "4", 1000, day+2)
 	require.Equal(t, 5, w.match(t, day+2))
-	require.Len(t, w.begun(t, day+3), 5)
+	require.Len(t, told(day+3), 5)
 }
 
 // A target to which nothing was delivered for days is stopped, with the reason; one that answered meanwhile is not.

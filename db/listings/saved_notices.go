@@ -85,7 +85,7 @@ func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueN
 
 const (
 	sqlNotice = `/* sqlNotice */
-SELECT d.id, d.tenant, d.state, d.tries, d.unreached_since, d.confirms, s.id, s.name, s.schedule, s.language,
+SELECT d.id, d.tenant, d.state, d.due_at, d.tries, d.unreached_since, d.confirms, s.id, s.name, s.schedule, s.language,
     t.id, t.kind, t.label, t.state, s.state = 'active', k.state = 'stopped', t.box_key, t.box
 FROM saved_deliveries d JOIN saved_targets t ON t.id = d.target JOIN saved_searches s ON s.id = t.search
 JOIN tenants k ON k.id = d.tenant
@@ -112,7 +112,7 @@ LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1`
 // NoticeHead is Notice without the items.
 func (s *Saved) NoticeHead(ctx context.Context, tenant string, id uuid.UUID) (saved.Notice, error) {
 	n, err := db.One(db.TenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (n saved.Notice, err error) {
-		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Tries, &n.Astray, &n.Confirms, &n.Search, &n.Name,
+		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Astray, &n.Confirms, &n.Search, &n.Name,
 			&n.Schedule, &n.Language, &n.Target, &n.Channel, &n.Label, &n.Standing, &n.On, &n.Stopped, &n.Sealed.Key,
 			&n.Sealed.Box)
 	}, sqlNotice, tenant, id))

@@ -17,6 +17,7 @@ type Notice struct {
 	ID       uuid.UUID // of the delivery: what a receiver tells repeats by
 	Tenant   string
 	State    string // of the delivery: it is sent while it is waiting or started
+	Due      time.Time
 	Tries    int
 	Astray   *time.Time // since when no try could reach the target; nil = the last one could
 	Confirms bool       // it asks the owner of the address to confirm it, and has no items
