@@ -3,6 +3,7 @@ package activities_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -42,4 +43,26 @@ func TestSuspectsAreReadOneAtATime(t *testing.T) {
 	require.Len(t, c.results["https://a.example"+failed[len("begin "):]], 2)
 	require.NotContains(t, c.readings, "begin /")
 	require.NotContains(t, c.readings, "begin /new")
+}
+
+// One that hangs while it is read takes its own slot, and not those of all others that were lost.
+func TestASuspectThatHangs(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrawled(t)
+		bodies := map[string]string{"/": "home"}
+		for i := range 9 {
+			path := fmt.Sprintf("/lost/%d", i)
+			bodies[path] = "lost"
+			c.add("https://a.example"+path, 0)
+			c.waiting[len(c.waiting)-1].Lost = 1
+		}
+		c.answer = pages(bodies)
+		c.slots.Suspect <- struct{}{}
+		for path, state := range c.work() {
+			require.Equal(t, "VISITED", state, path)
+		}
+		require.Empty(t, c.readings, "without a note nothing is laid to them")
+	})
 }

@@ -353,12 +353,18 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 	return r
 }
 
+// suspectPatience is how long an answer waits for such another to be read, which takes moments. One that hangs may not
+// have all slots of the process wait for it: the others are read without a note then.
+const suspectPatience = 10 * time.Second
+
 // suspect notes that the answer of a URL which was lost before is being read, until leave is called. The death of a
 // worker between the two is laid to that URL: they are as close together as can be, and one such answer is read at a
 // time, so that a worker that is killed for another reason, with all that it holds, is hardly ever taken for one.
 func (s *shard) suspect(ctx context.Context, c crawl.Claim) (leave func(), err error) {
 	select {
 	case s.Slots.Suspect <- struct{}{}:
+	case <-time.After(suspectPatience):
+		return func() {}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
