@@ -41,7 +41,8 @@ type ImportChunks struct {
 	Metrics ImportMetrics
 	Now     func() time.Time
 
-	suspect sync.Mutex // of the chunk that may have ended a worker and is read: none is taken for another
+	once    sync.Once
+	suspect Cores // one, of the chunk that may have ended a worker and is read: none is taken for another
 }
 
 // ImportUploads has the rows of uploads.
@@ -386,8 +387,11 @@ func (a *ImportChunks) parse(ctx context.Context, u contact.Import, c contact.Ch
 func (a *ImportChunks) read(ctx context.Context, u contact.Import, c contact.Chunk) ([]byte, error) {
 	again := activity.IsActivity(ctx) && activity.GetInfo(ctx).Attempt > 1
 	if again {
-		a.suspect.Lock()
-		defer a.suspect.Unlock()
+		a.once.Do(func() { a.suspect = make(Cores, 1) })
+		if err := a.suspect.take(ctx); err != nil {
+			return nil, err
+		}
+		defer a.suspect.leave()
 	}
 	if err := a.Cores.take(ctx); err != nil {
 		return nil, err
