@@ -141,14 +141,20 @@ func TestSuggest(t *testing.T) {
 // A part of the index that cannot be read makes an answer incomplete; without any hit it is no answer.
 func TestFailedShards(t *testing.T) {
 	t.Parallel()
+	hits := ""
 	server := answering(t, func(string, string) (int, string, http.Header) {
-		return http.StatusOK, `{"_shards": {"failed": 1}, "hits": {"hits": []}}`, nil
+		return http.StatusOK, `{"_shards": {"failed": 1}, "hits": {"hits": [` + hits + `]}}`, nil
 	})
 	e, err := opensearch.New(server.URL + "/pages")
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	_, err = e.Search(t.Context(), search.Query{Text: "words", Limit: 1})
 	require.Equal(t, fault.Transient, fault.ClassOf(err))
+	hits = `{"_score": 1.5, "_source": {"id": 1, "url": "https://example.org/1"}}`
+	r, err := e.Search(t.Context(), search.Query{Text: "words", Limit: 1})
+	require.NoError(t, err)
+	require.True(t, r.AtLeast)
+	require.Len(t, r.Hits, 1)
 }
 
 func TestFailures(t *testing.T) {
