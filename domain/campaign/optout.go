@@ -190,7 +190,8 @@ func reach(words []string, m grammar) int {
 // A part of a message is a sentence, or a part of it between commas and other marks and words that join or begin one.
 type part struct {
 	words []string
-	loud  bool // it is written in capitals, or the last and asked with a "please"; and nothing else is a question
+	loud  bool   // it is written in capitals, or the last and asked with a "please"; and nothing else is a question
+	joint string // the one of joiners before it, if any
 }
 
 func parts(text string) []part {
@@ -207,14 +208,14 @@ func parts(text string) []part {
 			continue
 		}
 		begged = len(words) < count
-		loud, from := !asks && sentence == strings.ToUpper(sentence), 0
+		loud, from, joint := !asks && sentence == strings.ToUpper(sentence), 0, ""
 		for i, word := range words {
 			if slices.Contains(joiners, word) {
-				out = append(out, part{words[from:i], loud})
-				from = i + 1
+				out = append(out, part{words[from:i], loud, joint})
+				from, joint = i+1, word
 			}
 		}
-		out = append(out, part{words[from:], loud})
+		out = append(out, part{words[from:], loud, joint})
 	}
 	for i, p := range out {
 		if len(p.words) > 1 && slices.Contains(contrasts, p.words[0]) {

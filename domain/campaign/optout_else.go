@@ -11,17 +11,20 @@ func endsSomethingElse(parts []part) bool {
 	asked, calls, mails, forNow := false, true, true, true
 	written, busy := false, false
 	for _, p := range parts {
-		written = written || wantsMessages(p.words)
-		busy = busy || hasAny(p.words, absences)
-		if _, _, found := around(p.words, reasons()); found {
-			forNow = false
+		noMail := slices.Contains(noMails, strings.Join(p.words, " "))
+		said := reach(p.words, optOut())
+		if _, _, found := around(p.words, reasons()); found && !noMail || said&weakly != 0 {
+			return false
 		}
-		if !means(reach(p.words, optOut())) {
+		written = written || p.joint != "or" && p.joint != "ou" && wantsMessages(p.words)
+		busy = busy || hasAny(p.words, absences) && !hasAny(p.words, otherWork)
+		mails = mails && !goesOn(p)
+		if !means(said) {
 			continue
 		}
 		asked = true
 		calls = calls && contains(p.words, calling) && !contains(p.words, writing)
-		mails = mails && slices.Contains(noMails, strings.Join(p.words, " "))
+		mails = mails && noMail
 		forNow = forNow && hasAny(p.words, notYet) && !contains(p.words, forGood)
 	}
 	return asked && (mails || calls && written || forNow && busy)
@@ -31,6 +34,23 @@ func endsSomethingElse(parts []part) bool {
 func wantsMessages(words []string) bool {
 	return !contains(words, negations) &&
 		(hasAny(words, writeInstead) || len(words) == 1 && slices.Contains(messageNames, words[0]))
+}
+
+// goesOn says that a part goes on with what is wanted no more: "or texts", "ni mensajes". "Texto, svp" asks for one.
+func goesOn(p part) bool {
+	more := slices.Contains(alsoWords, p.joint)
+	for i, w := range p.words {
+		name := slices.Contains(listed, w) || more && slices.Contains(messageNames, w)
+		switch {
+		case name && i == len(p.words)-1:
+			return p.joint == "" || slices.Contains(alsoWords, p.joint)
+		case slices.Contains(alsoWords, w):
+			more = true
+		case !name && !slices.Contains(listWords, w):
+			return false
+		}
+	}
+	return false
 }
 
 // hasAny says that one of phrases stands in words.
@@ -58,6 +78,10 @@ var (
 		rows(one("mandenme|mandeme|mandame|envienme|envieme|enviame"), one("mensajes|un mensaje|mensaje|un texto")),
 		// Spanish
 	)
+	listed = one("texts|messages|calls|textos|mensajes|llamadas|appels|whatsapps|notifications|notificaciones|" +
+		"promotions|promociones|alerts|alertes|alertas")
+	alsoWords = one("or|ou|and|et|y|o|e|ni|nor|no|not|pas")
+	listWords = one("de|d|any|your|vos|sus|tus|text|phone|whatsapp")
 	negations = one("not|don|dont|never|no|nor|neither|ne|n|plus|pas|jamais|ni|nunca|stop|quit|cease|arretez|arrete|" +
 		"arreter|cessez|deje|dejen|deja|ya")
 
@@ -79,6 +103,8 @@ var (
 		"at the hospital|at the dentist|in court|sleeping|asleep|busy|at a funeral|on a plane|on the road|on a call|" +
 		"je conduis|au volant|en reunion|au travail|en cours|occupe|occupee|chez le medecin|chez le dentiste|" +
 		"manejando|conduciendo|en una reunion|en una junta|trabajando|en el trabajo|ocupado|ocupada|en clase|durmiendo")
+	// otherWork has words of absences, and is no reason to write later.
+	otherWork = one("working with|working for|trabajando con|see you in court|not busy")
 )
 
 // A request for no messages is often one for no calls as well, joined by words that else part a sentence.
@@ -94,6 +120,9 @@ var (
 			one("de messages|de textos|de courriels|de sms|de vos messages|de vos textos")),
 		rows(one("no|ya no"), one("me"), one("llame|llamen|llames"), one("|mas"), one("ni"), one("|me"),
 			one("escriba|escriban|escribas|contacte|contacten|mande mensajes|manden mensajes"), one("|mas|nunca mas")),
+		rows(one("no more"), one("calls|phone calls"), one("|or|and|no"), one("texts|text messages|messages|emails")),
+		rows(one("plus d|plus de"), one("appels"), one("|ni|et|ou"), one("|de"), one("messages|textos|courriels|sms")),
+		rows(one("no mas|basta de"), one("llamadas"), one("|ni|y|o"), one("mensajes|textos|correos")),
 		rows(one("no quiero|ya no quiero"), one("|ni|mas|recibir|recibir mas"), one("llamadas"), one("ni|y|o"),
 			one("mensajes|textos|correos")),
 	)
