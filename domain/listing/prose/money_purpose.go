@@ -1,5 +1,8 @@
 package prose
 
+// rentBefore lead to the period of a rent.
+var rentBefore = set("loyer loyers prix rent price paiement paiements payment payments payable paye paid")
+
 // describe finds an amount's period, whether it is a lower bound, and what it pays for.
 func (p *Prose) describe(a *amount, used int) {
 	if w := p.word(a.to + 1); p.sym(a.to) == '$' && (w == "cad" || w == "can" || w == "cdn") { // "1 250 $ CAD par mois"
@@ -34,7 +37,7 @@ func (p *Prose) describe(a *amount, used int) {
 		case "biweekly":
 			a.per = perFortnight
 		case "semaines", "weeks": // "loyer aux 2 semaines : 550 $"
-			if p.fortnight(k-2) == k {
+			if p.fortnight(k-2) == k && (p.itemBegins(k-2) || rentBefore[p.word(k-3)]) { // not "ménage aux 2 semaines : 80 $"
 				a.per = perFortnight
 			}
 		}

@@ -14,9 +14,9 @@ var aroundPhrases = map[string][]string{
 	"close": {""}, "min": {""}, "mins": {""}, "minutes": {""},
 }
 
-// aroundHeads stand in a heading of what is around a home: "En face :", "In the neighbourhood:".
-var aroundHeads = set("face across street road corner bord cote distance quartier neighbourhood neighborhood pas near nearby " +
-	"pres proche proximite alentours")
+// aroundHeads stand in a heading of what is around a home, "In the neighbourhood:", as do aroundPhrases. "Côté loisirs :"
+// and "Au bord du fleuve :" are of the home.
+var aroundHeads = set("across distance quartier neighbourhood neighborhood near nearby pres proche proximite alentours")
 
 // ownPlaces say that a thing is in the home or its building.
 var ownPlaces = set("immeuble building batiment complexe complex tour tower condo condos site place onsite inclus " +
@@ -49,7 +49,9 @@ func (p *Prose) aroundBefore(i int, far bool) bool {
 		switch {
 		case p.sym(k) == ':':
 			return p.headsAround(k - 1)
-		case p.sym(k) == ',':
+		case p.sym(k) == ')': // "(en face du métro) gym"
+			return false
+		case p.listMark(k):
 			listed = true
 		case ownPlaces[w], p.sym(k) == '$':
 			return false
@@ -62,6 +64,17 @@ func (p *Prose) aroundBefore(i int, far bool) bool {
 			}
 			return p.facilityFirst(k) || p.shopFollows(i)
 		}
+	}
+	return false
+}
+
+// listMark tells whether the sign at i parts the items of a list: "en face du métro - gym / piscine".
+func (p *Prose) listMark(i int) bool {
+	switch p.sym(i) {
+	case ',', '/', '|':
+		return true
+	case '-':
+		return p.words[i].space && i+1 < len(p.words) && p.words[i+1].space
 	}
 	return false
 }
@@ -93,7 +106,8 @@ func (p *Prose) headsAround(i int) (around bool) {
 		if ownPlaces[p.word(k)] {
 			return false
 		}
-		around = around || aroundHeads[p.word(k)]
+		around = around || aroundHeads[p.word(k)] || p.aroundEnds(k, false) ||
+			p.word(k) == "pas" && p.num(k-1) != nil // "à 2 pas :"
 		if p.stop(k) || p.sym(k) == ',' {
 			break
 		}
@@ -106,7 +120,7 @@ func (p *Prose) facilityFirst(i int) bool {
 	if p.sym(i) == ',' { // "en face, il y a un gym"
 		i++
 	}
-	for k := i; k < i+8 && !p.stop(k) && p.sym(k) != ','; k++ {
+	for k := i; k < i+8 && !p.stop(k) && !p.listMark(k); k++ {
 		if facilities[p.word(k)] {
 			return true
 		}
@@ -114,9 +128,10 @@ func (p *Prose) facilityFirst(i int) bool {
 	return false
 }
 
-// shopFollows tells whether the list goes on from the thing at i to a shop or the like.
+// shopFollows tells whether the list goes on from the thing at i to a shop or the like, and not by another phrase for
+// what is around: "en face du parc, gym et piscine, près des écoles".
 func (p *Prose) shopFollows(i int) bool {
-	for k := i + 1; k < i+9 && !p.stop(k); k++ {
+	for k := i + 1; k < i+9 && !p.stop(k) && !p.aroundEnds(k, false); k++ {
 		if shops[p.word(k)] {
 			return true
 		}

@@ -447,6 +447,9 @@ func (v *inclusion) ofLists() {
 		p.lines(end, func(what utility, k int) { v.say(what, v.yes, k, k) })
 	} else if (!before || p.sym(next) == ':') && !apart {
 		p.list(next, func(what utility, k int) {
+			if p.includedApart(v, k) {
+				return
+			}
 			if what != parkingPlace || !amenitiesOf[p.word(v.from-1)] { // what there is, not what the rent includes
 				v.say(what, v.yes, v.from, k)
 			}

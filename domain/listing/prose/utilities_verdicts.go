@@ -415,6 +415,25 @@ func (p *Prose) charged(i int) (yes bool, from, to int, ok bool) {
 	return false, i, i, false
 }
 
+// includedApart tells whether the thing that ends at k, on the list of what a tenant pays, is said to be included behind
+// a comma: "vous payez l'électricité, le chauffage et l'eau chaude sont inclus".
+func (p *Prose) includedApart(v *inclusion, k int) bool {
+	comma := false
+	for n := v.to + 1; n < k; n++ {
+		comma = comma || p.sym(n) == ','
+	}
+	if !comma || v.yes || inclusionWords[p.word(v.i)] != saysPays {
+		return false
+	}
+	for n := k + 1; n <= k+8 && !p.stop(n) && p.sym(n) != ','; n++ {
+		if copulas[p.word(n)] {
+			yes, _, _, ok := p.verdict(n + 1)
+			return ok && yes
+		}
+	}
+	return false
+}
+
 // paysFor tells whether "you pay" at i goes on to what is paid at k: what stands before it is on another list. Not
 // behind a mark, or before a later verdict: "hydro: tenant pays, heat included".
 func (p *Prose) paysFor(i, k int) bool {
