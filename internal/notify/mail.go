@@ -87,6 +87,9 @@ func NewMail(o MailOptions) (*Mail, error) {
 		return nil, errors.New("the URL of the mail server has a user without a password")
 	case has && !local && !implicit && policy == gomail.NoTLS:
 		return nil, errors.New("the password of the mail server would travel in clear text")
+	case has && !local:
+		// Without TLS the library would answer a challenge of NTLM or CRAM-MD5, by which who listens can guess the password.
+		policy = gomail.TLSMandatory
 	}
 	wrong := errors.New("the sender of e-mails is not an address such as Homes <homes@example.org>")
 	if m.from, err = mail.ParseAddress(o.From); err != nil {

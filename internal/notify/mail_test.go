@@ -115,19 +115,23 @@ func TestMail(t *testing.T) {
 	require.NotContains(t, plain+page, "javascript")
 }
 
-// A server that offers no PLAIN is told who sends by LOGIN.
+// A server that offers no PLAIN is told who sends by LOGIN, and one that offers neither by what it does offer.
 func TestMailLogin(t *testing.T) {
 	t.Parallel()
 	s := smtptest.New(t, smtptest.Options{StartTLS: true, Login: true})
 	require.NoError(t, mailer(t, s, "smtp://me:pa%20ss@HOST?tls=required", 20*time.Second).Send(t.Context(), dropped()))
 	require.True(t, s.Taken()[0].TLS)
 	require.Equal(t, "LOGIN bWU= cGEgc3M=", s.Taken()[0].Auth)
+	s = smtptest.New(t, smtptest.Options{StartTLS: true, Cram: true})
+	require.NoError(t, mailer(t, s, "smtp://me:pa%20ss@HOST?tls=required", 20*time.Second).Send(t.Context(), dropped()))
+	require.True(t, s.Taken()[0].TLS)
+	require.Contains(t, s.Taken()[0].Auth, "CRAM-MD5 ")
 }
 
-// A password goes to no other machine in clear text, whatever the server offers.
+// A password goes to no other machine in clear text, nor an answer that is made of it, whatever the server offers.
 func TestMailPassword(t *testing.T) {
 	t.Parallel()
-	for _, o := range []smtptest.Options{{Auth: true}, {Login: true}, {Auth: true, StartTLS: true}} {
+	for _, o := range []smtptest.Options{{Auth: true}, {Login: true}, {Cram: true}, {Auth: true, StartTLS: true}} {
 		s := smtptest.New(t, o)
 		m, err := notify.NewMail(notify.MailOptions{
 			URL: "smtp://me:hunter2@mail.example?tls=optional", From: "homes@conveyor.example", Timeout: 20 * time.Second,

@@ -51,6 +51,7 @@ type Options struct {
 	Implicit bool // it speaks TLS from the first byte on
 	Auth     bool // it offers AUTH PLAIN
 	Login    bool // it offers AUTH LOGIN
+	Cram     bool // it offers AUTH CRAM-MD5
 }
 
 // A Server listens on the loopback interface until its test ends.
@@ -171,7 +172,10 @@ func (s *Server) serve(conn net.Conn) {
 			for _, can := range []struct {
 				is   bool
 				what string
-			}{{true, "smtptest"}, {s.o.StartTLS && !e.TLS, "STARTTLS"}, {s.o.Auth, "AUTH PLAIN"}, {s.o.Login, "AUTH LOGIN"}} {
+			}{
+				{true, "smtptest"}, {s.o.StartTLS && !e.TLS, "STARTTLS"},
+				{s.o.Auth, "AUTH PLAIN"}, {s.o.Login, "AUTH LOGIN"}, {s.o.Cram, "AUTH CRAM-MD5"},
+			} {
 				if can.is && more {
 					more = text.PrintfLine("250-%s", can.what) == nil
 				}
@@ -184,10 +188,7 @@ func (s *Server) serve(conn net.Conn) {
 			}
 		case "AUTH":
 			e.Auth = rest
-			for _, asks := range []string{"Username:", "Password:"} {
-				if rest != "LOGIN" {
-					break
-				}
+			for _, asks := range map[string][]string{"LOGIN": {"Username:", "Password:"}, "CRAM-MD5": {"<1@smtptest>"}}[rest] {
 				_ = text.PrintfLine("334 %s", base64.StdEncoding.EncodeToString([]byte(asks)))
 				said, err := text.ReadLine()
 				if err != nil {
