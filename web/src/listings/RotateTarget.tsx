@@ -21,7 +21,12 @@ export function RotateTarget(p: { tenant: string; search: string; target: Target
   const rotate = useDo(rotateTarget, 'saved-searches')
   const [overlap, setOverlap] = useState('24')
   const made = useRef<HTMLParagraphElement>(null)
-  useEffect(() => made.current?.focus(), [rotate.data]) // the button that had the focus is gone
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    // The button that had the focus is gone, or was disabled meanwhile.
+    if (rotate.data) made.current?.focus()
+    else if (rotate.error) form.current?.querySelector<HTMLElement>('[type=submit]')?.focus()
+  }, [rotate.data, rotate.error])
   const webhook = p.target.kind === 'webhook'
   const title = webhook ? t.newSecret : t.newAddress
   return (
@@ -44,6 +49,7 @@ export function RotateTarget(p: { tenant: string; search: string; target: Target
         </>
       ) : (
         <form
+          ref={form}
           className="form"
           onSubmit={(e) => {
             e.preventDefault()

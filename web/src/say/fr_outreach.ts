@@ -72,7 +72,7 @@ export const outreach: (typeof en)['outreach'] = {
   byReason: 'Échouées, par raison',
   firstCounted: (rows) => `les ${rows} premières sont comptées`,
   unlisted: (n, c) =>
-    `Dont ${c} ${s(n, 'seulement comptée', 'seulement comptées')} : la liste et le CSV ont les lignes d’avant.`,
+    `Dont ${c} ${s(n, 'seulement comptée', 'seulement comptées')} : la liste et le CSV ont celles d’avant.`,
   refusedRows: 'Lignes échouées',
   masked: 'les valeurs sont masquées ; le CSV a les lignes telles quelles',
   line: 'Ligne',
