@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -397,10 +396,11 @@ func (a *ImportChunks) read(ctx context.Context, u contact.Import, c contact.Chu
 		return nil, err
 	}
 	defer a.Cores.leave() // a file at which the parser panics too
-	text, err := a.Files.ReadRange(ctx, u.Text(), c.Offset, c.Length)
+	text, err := a.Files.OpenRange(ctx, u.Text(), c.Offset, c.Length)
 	if err != nil {
 		return nil, err
 	}
+	defer text.Close()
 	if !again {
 		return a.rows(ctx, u, c, text)
 	}
@@ -419,11 +419,11 @@ func (a *ImportChunks) read(ctx context.Context, u contact.Import, c contact.Chu
 	return a.rows(ctx, u, c, text)
 }
 
-// rows reads the text of a chunk within its bounds.
-func (a *ImportChunks) rows(ctx context.Context, u contact.Import, c contact.Chunk, text []byte) ([]byte, error) {
+// rows reads the text of a chunk within its bounds. It is not held: its last row may be as long as the file.
+func (a *ImportChunks) rows(ctx context.Context, u contact.Import, c contact.Chunk, text io.Reader) ([]byte, error) {
 	var w contact.RowsWriter
 	end := a.Now().Add(parseMost)
-	err := u.Plan.Parse(bytes.NewReader(text), c, func(r contact.Row) error {
+	err := u.Plan.Parse(text, c, func(r contact.Row) error {
 		w.Add(r)
 		switch {
 		case w.Len() > rowsMost:

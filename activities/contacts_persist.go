@@ -1,8 +1,8 @@
 package activities
 
 import (
-	"bytes"
 	"context"
+	"io"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,7 +39,7 @@ type ImportCopies interface {
 
 // ImportRows keeps the rows of chunks between reading and storing them.
 type ImportRows interface {
-	ReadRange(ctx context.Context, key string, offset, length int64) ([]byte, error)
+	OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
 	PutRows(ctx context.Context, file string, n int, rows []byte) error
 	Rows(ctx context.Context, file string, n int) ([]byte, error)
 	ForgetRows(ctx context.Context, file string, numbers ...int) error
@@ -187,12 +187,13 @@ func (a *ImportPersistence) load(ctx context.Context, u contact.Import, c contac
 		return rows, err
 	}
 	activity.GetLogger(ctx).Warn("rows of a chunk are read once more", "upload", u.ID, "chunk", c.N, "err", err)
-	text, err := a.Files.ReadRange(ctx, u.Text(), c.Offset, c.Length)
+	text, err := a.Files.OpenRange(ctx, u.Text(), c.Offset, c.Length)
 	if err != nil {
 		return nil, err
 	}
+	defer text.Close()
 	rows = make([]contact.Row, 0, c.Rows)
-	err = u.Plan.Parse(bytes.NewReader(text), c, func(r contact.Row) error {
+	err = u.Plan.Parse(text, c, func(r contact.Row) error {
 		rows = append(rows, r)
 		return ctx.Err()
 	})

@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"io"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -120,9 +121,9 @@ type busyUpload struct {
 	*pieces
 }
 
-func (b busyUpload) ReadRange(ctx context.Context, key string, offset, length int64) ([]byte, error) {
+func (b busyUpload) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
 	b.work()
-	return b.fakeUpload.ReadRange(ctx, key, offset, length)
+	return b.fakeUpload.OpenRange(ctx, key, offset, length)
 }
 
 func (b busyUpload) Reserve(context.Context, string, uuid.UUID, []contact.ParsedChunk) error {
