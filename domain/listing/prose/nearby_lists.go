@@ -14,8 +14,8 @@ var aroundPhrases = map[string][]string{
 	"close": {""}, "min": {""}, "mins": {""}, "minutes": {""},
 }
 
-// aroundHeads stand in a heading of what is around a home, "In the neighbourhood:", as do aroundPhrases. "Côté loisirs :"
-// and "Au bord du fleuve :" are of the home.
+// aroundHeads stand in a heading of what is around a home, "In the neighbourhood:", as do aroundPhrases. "Côté
+// loisirs :" and "Au bord du fleuve :" are of the home.
 var aroundHeads = set("across distance quartier neighbourhood neighborhood near nearby pres proche proximite alentours")
 
 // ownPlaces say that a thing is in the home or its building.

@@ -415,8 +415,8 @@ func (p *Prose) charged(i int) (yes bool, from, to int, ok bool) {
 	return false, i, i, false
 }
 
-// includedApart tells whether the thing that ends at k, on the list of what a tenant pays, is said to be included behind
-// a comma: "vous payez l'électricité, le chauffage et l'eau chaude sont inclus".
+// includedApart tells whether the thing that ends at k, on the list of what a tenant pays, is said to be included
+// behind a comma: "vous payez l'électricité, le chauffage et l'eau chaude sont inclus".
 func (p *Prose) includedApart(v *inclusion, k int) bool {
 	comma := false
 	for n := v.to + 1; n < k; n++ {
