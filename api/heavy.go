@@ -210,8 +210,8 @@ func inTurn[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I
 	}
 }
 
-// Who asks for more than its turns has each of them for half of the time at most, so that cores are left to the others:
-// a turn rests for as long as it took or longer, and an answer that is streamed after each piece.
+// Who asks for more than its turns has each of them for a quarter of the time at most, so that cores are left to the
+// others: a turn rests for three times as long as it took or longer, and an answer that is streamed after each piece.
 const (
 	restMost      = time.Second
 	restMostShort = 10 * time.Second
@@ -220,9 +220,9 @@ const (
 )
 
 // rests is how many times as long as it has worked a turn rests where others of its name wait for it; 0 where none do.
-// All turns that are taken or rest shall work on half of the cores of this process together, for Postgres may be on
-// them, too: where they are many, half of the time each would be more. Where the machine is short of cores, all turns
-// of the name together work on a fifth of one: who asks for more than its turns waits for itself then.
+// All turns that are taken or rest shall work on a quarter of the cores of this process together, for Postgres may be
+// on them, too: where they are many, a quarter of the time each would be more. Where the machine is short of cores, all
+// turns of the name together work on a fifth of one: who asks for more than its turns waits for itself then.
 func (t laneTurns) rests(l *lane, name string) float64 {
 	if !t.of[l].awaited(name) {
 		return 0
@@ -247,7 +247,7 @@ func (t laneTurns) restMost() time.Duration {
 	return restMost
 }
 
-func restsOf(taken, cores int) float64 { return max(1, 2*float64(taken)/float64(cores)-1) }
+func restsOf(taken, cores int) float64 { return max(3, 4*float64(taken)/float64(cores)-1) }
 
 func times(n float64, d time.Duration) time.Duration { return time.Duration(n * float64(d)) }
 
