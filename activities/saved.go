@@ -45,7 +45,8 @@ type NoticeMetrics interface {
 // NoticeTurns bounds how many notices a process sends at once: to one target, and to one server, which a channel or the
 // webhooks of a host share, and of one tenant by a channel: it may have any number of hosts, or of addresses behind a
 // slow server. So a target, a server or a tenant whose notices take long takes no more of its slots. Those that find no
-// turn look again one after another: thousands that wait for servers which do not answer cost little.
+// turn look again one after another, of the narrowest bound that has none: thousands that wait for servers which do not
+// answer cost little, and those of one target do not wait behind them.
 type NoticeTurns struct {
 	mu    sync.Mutex
 	taken map[any]int       // by the ID of a target, the name of a server, and noticesOf
@@ -81,25 +82,29 @@ func (t *NoticeTurns) take(n *saved.Notice, now time.Time) (done func(), after t
 	if n.Channel == saved.Webhook {
 		server, tenant = hostAtOnce, tenantAtOnce
 	}
-	most := map[any]int{n.Target: saved.AtOnceMost, n.Server(): server, noticesOf{n.Tenant, n.Channel}: tenant}
-	for of, n := range most {
-		if t.taken[of] < n {
+	bounds := []struct {
+		of   any
+		most int
+	}{{n.Target, saved.AtOnceMost}, {n.Server(), server}, {noticesOf{n.Tenant, n.Channel}, tenant}}
+	for _, b := range bounds {
+		if t.taken[b.of] < b.most {
 			continue
 		}
-		after = max(turnAfter, t.next[of].Sub(now))
+		after = max(turnAfter, t.next[b.of].Sub(now))
 		if after >= turnAfterMost {
 			return nil, turnAfterMost
 		}
-		t.next[of] = now.Add(after + turnSpace)
+		t.next[b.of] = now.Add(after + turnSpace)
 		return nil, after
 	}
-	for of := range most {
-		t.taken[of]++
+	for _, b := range bounds {
+		t.taken[b.of]++
 	}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		for of := range most {
+		for _, b := range bounds {
+			of := b.of
 			if t.taken[of]--; t.taken[of] == 0 {
 				delete(t.taken, of)
 				delete(t.next, of)

@@ -326,6 +326,58 @@ func TestTellNoticeHosts(t *testing.T) {
 	require.NoError(t, tell("https://stalled.example", new(noticeWorld)))
 }
 
+// A notice that finds no turn waits in the row of the narrowest bound that has none: its target's, then its server's, then
+// its tenant's, however many wait for the others.
+func TestTellNoticeNarrowest(t *testing.T) {
+	t.Parallel()
+	for range 20 { // an order of chance would be right now and then
+		s := stuck{make(chan struct{}), make(chan struct{})}
+		turns, ends := new(activities.NoticeTurns), make(chan error)
+		tell := func(target uuid.UUID, host string) error {
+			w := &noticeWorld{notice: saved.Notice{
+				State: "started", On: true, Items: []saved.Item{{}}, Target: target, Channel: saved.Webhook,
+				Label: "https://" + host, Tenant: "acme",
+			}}
+			a := activities.Notices{Store: w, Send: s, Metrics: w, Turns: turns, Now: func() time.Time { return night }}
+			_, err := a.TellNotice(context.Background(), activities.NoticeJob{})
+			return err
+		}
+		begin := func(target uuid.UUID, host string) {
+			go func() { ends <- tell(target, host) }()
+			<-s.begun
+		}
+		waits := func(target uuid.UUID, host string, want time.Duration) {
+			t.Helper()
+			class, after := fault.Of(tell(target, host))
+			require.Equal(t, fault.Limited, class)
+			require.Equal(t, want, after)
+		}
+		target := uuid.New()
+		for range 2 {
+			begin(target, "full.example")
+		}
+		for range 6 {
+			begin(uuid.New(), "full.example")
+		}
+		for range 8 {
+			begin(uuid.New(), uuid.NewString()+".example") // the tenant has none left, either
+		}
+		const first, space = 2 * time.Second, 50 * time.Millisecond
+		waits(uuid.New(), "other.example", first) // the tenant's row
+		for i := range 3 {
+			waits(uuid.New(), "full.example", first+time.Duration(i)*space)
+		}
+		waits(target, "full.example", first)
+		waits(target, "full.example", first+space)
+		waits(uuid.New(), "full.example", first+3*space)
+		waits(uuid.New(), "other.example", first+space)
+		close(s.release)
+		for range 16 {
+			require.NoError(t, <-ends)
+		}
+	}
+}
+
 // A tenant with very many hosts that do not answer, or whose e-mails take long, leaves slots for the others.
 func TestTellNoticeTenants(t *testing.T) {
 	t.Parallel()
