@@ -43,6 +43,7 @@ type Mail struct {
 	host   string          // of the server
 	tls    *tls.Config     // of TLS from the first byte on; nil = STARTTLS or none
 	client []gomail.Option // of every connection
+	user   *url.Userinfo   // who logs in; nil: nobody does
 	from   *mail.Address   // its domain in ASCII
 }
 
@@ -70,7 +71,7 @@ func NewMail(o MailOptions) (*Mail, error) {
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
-	m := &Mail{o: o, host: u.Hostname()}
+	m := &Mail{o: o, host: u.Hostname(), user: u.User}
 	ip, err := netip.ParseAddr(m.host)
 	local := m.host == "localhost" || err == nil && ip.IsLoopback()
 	if ask == "" {
@@ -79,7 +80,7 @@ func NewMail(o MailOptions) (*Mail, error) {
 		}
 	}
 	policy, known := policies[ask]
-	password, has := u.User.Password()
+	_, has := u.User.Password()
 	switch {
 	case !known:
 		return nil, errors.New("tls of the mail server is not required, optional or off")
@@ -88,7 +89,7 @@ func NewMail(o MailOptions) (*Mail, error) {
 	case has && !local && !implicit && policy == gomail.NoTLS:
 		return nil, errors.New("the password of the mail server would travel in clear text")
 	case has && !local:
-		// Without TLS the library would answer a challenge of NTLM or CRAM-MD5, by which who listens can guess the password.
+		// Without TLS a challenge of NTLM or CRAM-MD5 would be answered, by which who listens can guess the password.
 		policy = gomail.TLSMandatory
 	}
 	wrong := errors.New("the sender of e-mails is not an address such as Homes <homes@example.org>")
@@ -96,7 +97,7 @@ func NewMail(o MailOptions) (*Mail, error) {
 		return nil, wrong
 	}
 	name, domain := parted(m.from.Address)
-	if strings.ContainsFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) {
+	if !ascii(domain) {
 		if domain, err = idna.Lookup.ToASCII(domain); err != nil { // not every server takes the letters of one
 			return nil, wrong
 		}
@@ -110,13 +111,11 @@ func NewMail(o MailOptions) (*Mail, error) {
 		m.tls = config
 		m.client = append(m.client, gomail.WithSSL())
 	}
-	if has {
-		// The password goes unencrypted to the loopback interface only. Where a server offers neither of these ways, the
-		// library takes another that it knows.
-		m.client = append(m.client, gomail.WithUsername(u.User.Username()), gomail.WithPassword(password),
-			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin))
-	}
 	return m, nil
+}
+
+func ascii(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // parted are the two parts of an address.
@@ -166,6 +165,9 @@ func (m *Mail) deliver(ctx context.Context, to string, letter *gomail.Msg) (at s
 	}
 	c, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
+		return atStart, err
+	}
+	if err := m.logIn(c); err != nil {
 		return atStart, err
 	}
 	if err := c.Mail(mailbox(m.from.Address)); err != nil {

@@ -128,6 +128,57 @@ func TestMailLogin(t *testing.T) {
 	require.Contains(t, s.Taken()[0].Auth, "CRAM-MD5 ")
 }
 
+// A server may name what it offers in lower case.
+func TestMailLoginInLowerCase(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]smtptest.Options{
+		"PLAIN AG1lAHBhIHNz":  {StartTLS: true, Auth: true, Login: true, Lower: true},
+		"LOGIN bWU= cGEgc3M=": {StartTLS: true, Login: true, Cram: true, Lower: true},
+		"CRAM-MD5 ":           {StartTLS: true, Cram: true, Lower: true},
+	} {
+		s := smtptest.New(t, o)
+		require.NoError(t, mailer(t, s, "smtp://me:pa%20ss@HOST", 20*time.Second).Send(t.Context(), dropped()), want)
+		require.True(t, s.Taken()[0].TLS)
+		require.True(t, strings.HasPrefix(s.Taken()[0].Auth, want), s.Taken()[0].Auth)
+	}
+	s := smtptest.New(t, smtptest.Options{StartTLS: true})
+	err := mailer(t, s, "smtp://me:hunter2@HOST", 20*time.Second).Send(t.Context(), dropped())
+	require.ErrorIs(t, err, saved.ErrUnreached)
+	require.Empty(t, s.Taken(), "a server that offers no way to log in")
+}
+
+// However the address of the API is written, the header has that of the page that stops a target, in one line.
+func TestMailLinks(t *testing.T) {
+	t.Parallel()
+	long := "https://homes.example/" + strings.Repeat("path/", 120)
+	for api, want := range map[string]string{
+		"HTTPS://Homes.Example/API/":       "https://Homes.Example/API",
+		"Http://127.0.0.1:8080":            "http://127.0.0.1:8080",
+		"https://québec.example/logements": "https://xn--qubec-csa.example/logements",
+		"https://québec.example:8443/é":    "https://xn--qubec-csa.example:8443/%C3%A9",
+		"https://[2001:DB8::1]:8080/a%20b": "https://[2001:DB8::1]:8080/a%20b",
+		long:                               strings.TrimSuffix(long, "/"),
+	} {
+		s := smtptest.New(t, smtptest.Options{})
+		m, err := notify.NewMail(notify.MailOptions{
+			URL: "smtp://" + s.Address, From: "homes@conveyor.example", Links: api, Timeout: 20 * time.Second,
+			Now: func() time.Time { return noon },
+		})
+		require.NoError(t, err)
+		require.NoError(t, m.Send(t.Context(), dropped()))
+		e := s.Taken()[0]
+		want += "/subscriptions/t0ken/unsubscribe"
+		require.Contains(t, e.Text, "List-Unsubscribe: <"+want+">\n")
+		require.Equal(t, "List-Unsubscribe=One-Click", e.Message(t).Header.Get("List-Unsubscribe-Post"))
+		for line := range strings.SplitSeq(e.Text, "\n") {
+			require.LessOrEqual(t, len(line), 998)
+		}
+		_, plain, page := parts(t, e)
+		require.Contains(t, plain, want)
+		require.Contains(t, page, want)
+	}
+}
+
 // A password goes to no other machine in clear text, nor an answer that is made of it, whatever the server offers.
 func TestMailPassword(t *testing.T) {
 	t.Parallel()

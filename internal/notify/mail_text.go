@@ -3,9 +3,11 @@ package notify
 import (
 	"html/template"
 	"net/mail"
+	"net/url"
 	"strings"
 
 	gomail "github.com/wneessen/go-mail"
+	"golang.org/x/net/idna"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -15,8 +17,14 @@ import (
 // follow links by themselves.
 type links struct{ Confirm, Stop string }
 
-// linksOf are those of a notice; api is the URL of the API.
+// linksOf are those of a notice, in ASCII, as a header has them; api is the URL of the API.
 func linksOf(api string, n *saved.Notice) links {
+	if u, err := url.Parse(api); err == nil {
+		if host, err := idna.Lookup.ToASCII(u.Hostname()); err == nil && !ascii(u.Host) {
+			u.Host = strings.Replace(u.Host, u.Hostname(), host, 1)
+		}
+		api = u.String()
+	}
 	base := strings.TrimSuffix(api, "/") + "/subscriptions/" + n.Address.Token
 	return links{base + "/confirm", base + "/unsubscribe"}
 }
@@ -38,7 +46,9 @@ func (m *Mail) write(n saved.Notice) (*gomail.Msg, error) {
 	msg.Subject(letter.Subject)
 	msg.SetDateWithValue(m.o.Now().UTC())
 	msg.SetMessageIDWithValue(n.ID.String() + "@" + domain)
-	msg.SetListUnsubscribe(to.Stop)
+	// SetListUnsubscribe leaves the header out without a word where it finds fault with an address, and what is not
+	// preformatted is folded, before an address that is long.
+	msg.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribe, "<"+to.Stop+">")
 	msg.SetListUnsubscribePost()
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetGenHeader(gomail.HeaderContentLang, string(n.Language))

@@ -52,6 +52,7 @@ type Options struct {
 	Auth     bool // it offers AUTH PLAIN
 	Login    bool // it offers AUTH LOGIN
 	Cram     bool // it offers AUTH CRAM-MD5
+	Lower    bool // it writes what it offers in lower case
 }
 
 // A Server listens on the loopback interface until its test ends.
@@ -169,16 +170,8 @@ func (s *Server) serve(conn net.Conn) {
 		more := true
 		switch verb = strings.ToUpper(verb); verb {
 		case "EHLO", "HELO":
-			for _, can := range []struct {
-				is   bool
-				what string
-			}{
-				{true, "smtptest"}, {s.o.StartTLS && !e.TLS, "STARTTLS"},
-				{s.o.Auth, "AUTH PLAIN"}, {s.o.Login, "AUTH LOGIN"}, {s.o.Cram, "AUTH CRAM-MD5"},
-			} {
-				if can.is && more {
-					more = text.PrintfLine("250-%s", can.what) == nil
-				}
+			for _, can := range s.offers(e.TLS) {
+				more = more && text.PrintfLine("250-%s", can) == nil
 			}
 			more = more && say("EHLO", "250 8BITMIME")
 		case "STARTTLS":
@@ -228,6 +221,31 @@ func (s *Server) serve(conn net.Conn) {
 			return
 		}
 	}
+}
+
+// offers are the lines of its answer to EHLO, but for the last one.
+func (s *Server) offers(encrypted bool) []string {
+	lines, auth := []string{"smtptest"}, "AUTH"
+	if s.o.StartTLS && !encrypted {
+		lines = append(lines, "STARTTLS")
+	}
+	for _, way := range []struct {
+		offered bool
+		name    string
+	}{{s.o.Auth, "PLAIN"}, {s.o.Login, "LOGIN"}, {s.o.Cram, "CRAM-MD5"}} {
+		if way.offered {
+			auth += " " + way.name
+		}
+	}
+	if auth != "AUTH" {
+		lines = append(lines, auth)
+	}
+	if s.o.Lower {
+		for i := range lines {
+			lines[i] = strings.ToLower(lines[i])
+		}
+	}
+	return lines
 }
 
 // address is the one between angle brackets.
