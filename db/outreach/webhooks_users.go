@@ -22,36 +22,34 @@ SELECT CASE WHEN alone THEN pg_advisory_xact_lock(turn) ELSE pg_advisory_xact_lo
 	// Whoever deletes what was told of them waits for those that store it.
 	sqlUserTurn = `/* sqlUserTurn */ SELECT pg_advisory_xact_lock_shared(hashtextextended('wa_users/' || $1, 0))`
 
-	// Of several changes of one user ID the last counts. What the others made of it is the same person's: each such ID
-	// leads to the next and back, unless something else is told of it.
+	// Of several changes of one user ID the last counts. What another made of it is the same person's: the last ID to which
+	// that leads leads to what counts. Where it led back, as in a circle, nobody needs that to find it: so all that are
+	// told to be one person stay connected, with one row of each ID.
 	sqlUserChange = `/* sqlUserChange */
-WITH told AS (
-    SELECT DISTINCT s.tenant, t.was, t.wa_user, t.at
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS t(number, was, wa_user, at)
-    JOIN senders s ON s.phone_number_id = t.number
-), became AS (
-    SELECT tenant, was, wa_user, max(at) AS at FROM (
-        SELECT tenant, was, wa_user, at FROM told
-        UNION ALL
-        SELECT tenant, was, wa_user, at FROM wa_user_changes WHERE (tenant, was) IN (SELECT tenant, was FROM told)) o
-    GROUP BY tenant, was, wa_user
-), same AS (
-    SELECT tenant, wa_user, at, lead(wa_user) OVER (PARTITION BY tenant, was ORDER BY at, wa_user) AS other FROM became
+WITH RECURSIVE two AS (
+    SELECT c.tenant, CASE WHEN c.at < $4::timestamptz THEN c.wa_user ELSE $3 END AS lost,
+        CASE WHEN c.at < $4 THEN $3 ELSE c.wa_user END AS counts, least(c.at, $4) AS at
+    FROM wa_user_changes c JOIN senders s ON s.tenant = c.tenant
+    WHERE s.phone_number_id = $1 AND c.was = $2 AND c.wa_user <> $3
+), walk AS (
+    SELECT tenant, ARRAY[lost] AS names, lost AS name FROM two
+    UNION ALL
+    SELECT w.tenant, w.names || c.wa_user, c.wa_user
+    FROM walk w JOIN wa_user_changes c ON c.tenant = w.tenant AND c.was = w.name
+    WHERE c.wa_user <> ALL (w.names)
 ), led AS (
     INSERT INTO wa_user_changes (tenant, was, wa_user, at)
-    SELECT tenant, was, wa_user, at FROM (
-        SELECT tenant, wa_user AS was, other AS wa_user, at FROM same
-        UNION ALL
-        SELECT tenant, other, wa_user, at FROM same) o
-    WHERE was <> wa_user AND (tenant, was) NOT IN (SELECT tenant, was FROM told) ORDER BY tenant, was
-    ON CONFLICT DO NOTHING
+    SELECT tenant, name, counts, at
+    FROM (SELECT * FROM walk ORDER BY cardinality(names) DESC LIMIT 1) w JOIN two USING (tenant)
+    WHERE NOT names && ARRAY[$2, counts]
+    ON CONFLICT (tenant, was) DO UPDATE SET wa_user = excluded.wa_user, at = excluded.at
 )
 INSERT INTO wa_user_changes AS c (tenant, was, wa_user, at)
-SELECT DISTINCT ON (tenant, was) tenant, was, wa_user, at FROM told ORDER BY tenant, was, at DESC, wa_user DESC
+SELECT tenant, $2, $3, $4 FROM senders WHERE phone_number_id = $1
 ON CONFLICT (tenant, was) DO UPDATE SET wa_user = excluded.wa_user, at = excluded.at WHERE c.at < excluded.at`
 
-	// The user IDs that are told, by numbers of senders, those that took their place, those whose place they took, and the
-	// wishes of all of them.
+	// Up to $3 of the user IDs that are told, by numbers of senders, and those of the same people, the nearest first; and
+	// the wishes of all of them.
 	sqlUserKnown = `/* sqlUserKnown */
 WITH RECURSIVE named AS (
     SELECT s.tenant, t.number, t.wa_user
@@ -62,12 +60,14 @@ WITH RECURSIVE named AS (
         SELECT c.wa_user FROM wa_user_changes c WHERE c.tenant = n.tenant AND c.was = n.wa_user
         UNION ALL
         SELECT c.was FROM wa_user_changes c WHERE c.tenant = n.tenant AND c.wa_user = n.wa_user) o
+), nearest AS (
+    SELECT * FROM named LIMIT $3
 )
 SELECT n.tenant, n.number, n.wa_user, c.wa_user, '', c.at
-FROM named n JOIN wa_user_changes c ON c.tenant = n.tenant AND c.was = n.wa_user
+FROM nearest n JOIN wa_user_changes c ON c.tenant = n.tenant AND c.was = n.wa_user
 UNION ALL
 SELECT n.tenant, n.number, n.wa_user, '', w.wish, w.at
-FROM named n JOIN wa_user_wishes w ON w.tenant = n.tenant AND w.wa_user = n.wa_user`
+FROM nearest n JOIN wa_user_wishes w ON w.tenant = n.tenant AND w.wa_user = n.wa_user`
 
 	sqlUserWish = `/* sqlUserWish */
 INSERT INTO wa_user_wishes AS w (tenant, wa_user, wish, at)
@@ -76,6 +76,10 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS t(tenant, 
 GROUP BY tenant, wa_user, wish ORDER BY 1, 2, 3
 ON CONFLICT (tenant, wa_user, wish) DO UPDATE SET at = excluded.at, told_at = now() WHERE w.at < excluded.at`
 )
+
+// mostNames is how many user IDs of a person are looked at, in the mean of those that deliveries tell. WhatsApp gives
+// another one with another number.
+const mostNames = 100
 
 // toldUsers are what deliveries tell of user IDs, in columns for statements.
 type toldUsers struct {
@@ -137,17 +141,18 @@ func (t toldUsers) queueTurns(b *pgx.Batch) {
 // queueKnown queues into b what is told, behind the lock of messages, as by whoever forgets a person, and reads into u
 // what is known then.
 func (t toldUsers) queueKnown(b *pgx.Batch, u *users) {
-	if len(t.was) > 0 {
-		b.Queue(sqlUserChange, t.changedBy, t.was, t.became, t.at)
+	for i := range t.was {
+		b.Queue(sqlUserChange, t.changedBy[i], t.was[i], t.became[i], t.at[i])
 	}
 	if len(t.users) > 0 {
-		b.Queue(sqlUserKnown, t.by, t.users).Query(u.read)
+		b.Queue(sqlUserKnown, t.by, t.users, mostNames*len(t.users)).Query(u.read)
 	}
 }
 
 // users are what is known of people by their user IDs.
 type users struct {
 	next map[sign]string    // the user IDs that took the place of others
+	was  map[sign][]string  // those whose place they took
 	kept []campaign.Inbound // wishes that were told before, some of them before it was known whose they are
 }
 
@@ -159,9 +164,12 @@ func (u *users) read(rows pgx.Rows) error {
 	_, err := pgx.ForEachRow(rows, []any{&tenant, &number, &user, &next, &wish, &at}, func() error {
 		if next != "" {
 			if u.next == nil {
-				u.next = map[sign]string{}
+				u.next, u.was = map[sign]string{}, map[sign][]string{}
 			}
-			u.next[sign{user, tenant}] = next
+			if by := (sign{user, tenant}); u.next[by] == "" {
+				u.next[by] = next
+				u.was[sign{next, tenant}] = append(u.was[sign{next, tenant}], user)
+			}
 			return nil
 		}
 		if by := (sign{wish + " " + user, tenant}); !heard[by] {
@@ -175,11 +183,22 @@ func (u *users) read(rows pgx.Rows) error {
 	return err
 }
 
-// since are what WhatsApp calls a person within the business of a tenant: user, and what took its place, in that order.
-func (u users) since(tenant, user string) (names []string) {
-	for user != "" && !slices.Contains(names, user) {
-		names = append(names, user)
-		user = u.next[sign{user, tenant}]
+// names are all that WhatsApp calls a person within the business of a tenant: user, what took its place, what had it
+// before, and what became of that otherwise.
+func (u users) names(tenant, user string) (names []string) {
+	if user == "" {
+		return nil
+	}
+	names = []string{user}
+	has := map[string]bool{user: true}
+	for i := 0; i < len(names); i++ {
+		by := sign{names[i], tenant}
+		for _, name := range append([]string{u.next[by]}, u.was[by]...) {
+			if name != "" && !has[name] {
+				has[name] = true
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }

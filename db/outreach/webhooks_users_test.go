@@ -3,6 +3,7 @@ package outreach_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -76,6 +77,58 @@ func (d told) parts() (reports []campaign.Report, inbound []campaign.Inbound) {
 	return reports, inbound
 }
 
+// A renamed is a person to whom a message was sent, and whom WhatsApp calls by several names.
+type renamed struct {
+	n     int
+	phone string
+	id    uuid.UUID // of the message
+	at    time.Time
+}
+
+// rename sends a message to another person.
+func (m *mailing) rename(t testing.TB, n int) renamed {
+	t.Helper()
+
+	p := renamed{n: n, phone: fmt.Sprintf("+1514555%04d", n), at: time.Now()}
+	p.id = m.put(t, uuid.NewString(), p.phone)
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	return p
+}
+
+// user is the nth name.
+func (p renamed) user(n int) string { return fmt.Sprintf("CA.%d.%d", p.n, n) }
+
+// sent tells under which name the message was delivered.
+func (p renamed) sent(name int) told {
+	return told{name: "user", report: &campaign.Report{
+		PhoneNumberID: "acme", WAMID: wamid(p.id, 1), User: p.user(name), Status: campaign.MessageDelivered, At: p.at,
+	}}
+}
+
+// change tells that one name became another, some seconds later.
+func (p renamed) change(was, name, later int) told {
+	return told{name: "change", inbound: &campaign.Inbound{
+		PhoneNumberID: "acme", WasUser: p.user(was), User: p.user(name), At: p.at.Add(time.Duration(later) * time.Second),
+	}}
+}
+
+func (p renamed) stop(name int) told {
+	return told{name: "stop", inbound: &campaign.Inbound{PhoneNumberID: "acme", User: p.user(name), Text: "STOP", At: p.at}}
+}
+
+// stops requires that all that is told, in the order of list, is one stop of the person.
+func (m *mailing) stops(t testing.TB, p renamed, list []told, of ...any) {
+	t.Helper()
+
+	opted := 0
+	for _, d := range list {
+		opted += m.tell(t, d).Opted
+	}
+	require.Equal(t, 1, opted, of)
+	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), p.phone)), of)
+}
+
 // Meta tells who a person is, who that person became, twice, and what the person wants in any order: each of them may be
 // delivered again, hours later. The stop counts once all is told, and the wish for more of somebody who may have another
 // number does not.
@@ -84,24 +137,9 @@ func TestUserIDsInAnyOrder(t *testing.T) {
 
 	m := newMailing(t)
 	m.tenant(t, "other")
-	send := func(n int) (id uuid.UUID, phone string) {
-		phone = fmt.Sprintf("+1514555%04d", n)
-		id = m.put(t, uuid.NewString(), phone)
-		token, claims := m.claim(t, 1)
-		m.record(t, token, accepted, claims...)
-		return id, phone
-	}
 	sent := func(n int) (phone string, parts []told) {
-		id, phone := send(n)
-		user, at := func(v int) string { return fmt.Sprintf("CA.%d.%d", n, v) }, time.Now()
-		return phone, []told{
-			{name: "user", report: &campaign.Report{
-				PhoneNumberID: "acme", WAMID: wamid(id, 1), User: user(1), Status: campaign.MessageDelivered, At: at,
-			}},
-			{name: "change", inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(1), User: user(2), At: at}},
-			{name: "again", inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(2), User: user(3), At: at}},
-			{name: "stop", inbound: &campaign.Inbound{PhoneNumberID: "acme", User: user(3), Text: "STOP", At: at}},
-		}
+		p := m.rename(t, n)
+		return p.phone, []told{p.sent(1), p.change(1, 2, 0), p.change(2, 3, 0), p.stop(3)}
 	}
 	names := func(order []told) (out string) {
 		for _, d := range order {
@@ -178,17 +216,17 @@ func TestUserIDsInAnyOrder(t *testing.T) {
 	// A person with messages under the names of two times, of which one is told after the stop.
 	n++
 	phone, parts = sent(n)
-	second, later := send(n + 500)
+	second := m.rename(t, n+500)
 	m.tell(t, parts[0])
 	m.tell(t, told{report: &campaign.Report{
-		PhoneNumberID: "acme", WAMID: wamid(second, 1), User: parts[1].inbound.User,
+		PhoneNumberID: "acme", WAMID: wamid(second.id, 1), User: parts[1].inbound.User,
 		Status: campaign.MessageDelivered, At: time.Now(),
 	}})
 	stop := *parts[3].inbound
 	stop.User = parts[1].inbound.User
 	require.Equal(t, 1, m.tell(t, told{inbound: &stop}).Opted)
 	m.tell(t, parts[1])
-	for _, phone := range []string{phone, later} {
+	for _, phone := range []string{phone, second.phone} {
 		require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)))
 	}
 
@@ -223,30 +261,21 @@ func TestStopUnderANameOfBefore(t *testing.T) {
 
 	m := newMailing(t)
 	for n, order := range orders([]int{0, 1, 2, 3}) {
-		phone := fmt.Sprintf("+1514555%04d", n)
-		id := m.put(t, uuid.NewString(), phone)
-		token, claims := m.claim(t, 1)
-		m.record(t, token, accepted, claims...)
-		user, at := func(v int) string { return fmt.Sprintf("CA.%d.%d", n, v) }, time.Now()
-		parts := []told{
-			{report: &campaign.Report{
-				PhoneNumberID: "acme", WAMID: wamid(id, 1), User: user(3), Status: campaign.MessageDelivered, At: at,
-			}},
-			{inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(1), User: user(2), At: at}},
-			{inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(2), User: user(3), At: at}},
-			{inbound: &campaign.Inbound{PhoneNumberID: "acme", User: user(1), Text: "STOP", At: at}},
-		}
-		opted := 0
-		for _, i := range order {
-			opted += m.tell(t, parts[i]).Opted
-		}
-		require.Equal(t, 1, opted, order)
-		require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)), order)
+		p := m.rename(t, n)
+		m.stops(t, p, in(order, p.sent(3), p.change(1, 2, 0), p.change(2, 3, 0), p.stop(1)), order)
 		m.tell(t, told{inbound: &campaign.Inbound{
-			PhoneNumberID: "acme", User: user(1), Wish: campaign.WishResume, At: at.Add(time.Minute),
+			PhoneNumberID: "acme", User: p.user(1), Wish: campaign.WishResume, At: p.at.Add(time.Minute),
 		}})
-		require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)), "the number may be another's")
+		require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), p.phone)), "the number may be another's")
 	}
+}
+
+// in is a list in an order.
+func in(order []int, list ...told) (out []told) {
+	for _, i := range order {
+		out = append(out, list[i])
+	}
+	return out
 }
 
 // Meta tells twice what became of one user ID: a stop under either name counts, in whatever order all is told.
@@ -258,27 +287,44 @@ func TestSecondChangeOfAUserID(t *testing.T) {
 	for _, stopped := range []int{1, 2, 3} {
 		for _, order := range orders([]int{0, 1, 2, 3}) {
 			n++
-			phone := fmt.Sprintf("+1514555%04d", n)
-			id := m.put(t, uuid.NewString(), phone)
-			token, claims := m.claim(t, 1)
-			m.record(t, token, accepted, claims...)
-			user, at := func(v int) string { return fmt.Sprintf("CA.%d.%d", n, v) }, time.Now()
-			parts := []told{
-				{report: &campaign.Report{
-					PhoneNumberID: "acme", WAMID: wamid(id, 1), User: user(1), Status: campaign.MessageDelivered, At: at,
-				}},
-				{inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(1), User: user(2), At: at}},
-				{inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(1), User: user(3), At: at.Add(time.Second)}},
-				{inbound: &campaign.Inbound{PhoneNumberID: "acme", User: user(stopped), Text: "STOP", At: at}},
-			}
-			opted := 0
-			for _, i := range order {
-				opted += m.tell(t, parts[i]).Opted
-			}
-			require.Equal(t, 1, opted, "%d %v", stopped, order)
-			require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)), "%d %v", stopped, order)
+			p := m.rename(t, n)
+			m.stops(t, p, in(order, p.sent(1), p.change(1, 2, 0), p.change(1, 3, 1), p.stop(stopped)), stopped, order)
 		}
 	}
+}
+
+// Meta tells any number of times what became of a user ID, and of those that it became: a stop under any of the names of
+// a person counts, whichever a message was sent under, in whatever order all is told.
+func TestManyChangesOfAUserID(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	random := rand.New(rand.NewPCG(servicetest.Seed(t), 0))
+	for n := range 150 {
+		p := m.rename(t, n)
+		names := 4 + random.IntN(5)
+		list := []told{p.sent(random.IntN(names)), p.stop(random.IntN(names))}
+		for name := 1; name < names; name++ { // each is of the same person as one before it
+			was, is := random.IntN(name), name
+			if n%2 == 0 {
+				was = 0 // which became all others
+			} else if random.IntN(2) == 0 {
+				was, is = is, was
+			}
+			list = append(list, p.change(was, is, random.IntN(names)))
+		}
+		if random.IntN(3) == 0 {
+			list = append(list, p.change(names-1, 0, names)) // a circle
+		}
+		order := random.Perm(len(list))
+		m.stops(t, p, in(order, list...), n, order, list)
+	}
+
+	// Of very many names the nearest count.
+	p := m.rename(t, 1_000)
+	m.exec(t, `INSERT INTO wa_user_changes (tenant, was, wa_user, at)
+		SELECT 'acme', 'CA.1000.' || n, 'CA.1000.' || (n + 1) % 5000, now() FROM generate_series(0, 4999) n`)
+	m.stops(t, p, []told{p.sent(20), p.stop(0)})
 }
 
 // What is told of the user IDs of a person goes with the person, and otherwise when the deliveries that told it do.

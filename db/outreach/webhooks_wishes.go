@@ -82,8 +82,8 @@ func refused(found []subject) (wishes []wish) {
 }
 
 // asked are the wishes among messages to our senders. Whoever wrote before another user ID was told is known by the one
-// before that; by all those that a message of found has lost by what the same transaction applies; and by those that
-// took its place, as known says. Those by user IDs are kept: it may be told later of further messages that they are to
+// before that; by all those that a message of found has lost by what the same transaction applies; and by all others of
+// the same person, as known says. Those by user IDs are kept: it may be told later of further messages that they are to
 // the same person.
 func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []subject, known users, out *Applied) (
 	wishes []wish, kept []userWish, err error,
@@ -101,7 +101,7 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 		return nil, nil, err
 	}
 	for _, m := range stops {
-		for _, user := range known.since(tenants[m.PhoneNumberID], m.User) {
+		for _, user := range known.names(tenants[m.PhoneNumberID], m.User) {
 			users = append(users, user, sqlMoved+user)
 		}
 	}
@@ -131,7 +131,7 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 				digests = append(digests, w.digest)
 			}
 		}
-		for _, user := range known.since(tenant, m.User) {
+		for _, user := range known.names(tenant, m.User) {
 			for _, w := range writers[sign{user, tenant}] {
 				if user != m.User && m.Wants() == campaign.WishStop {
 					digests = append(digests, w.digest)
