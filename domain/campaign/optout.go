@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,9 +18,10 @@ import (
 // "stop" stands in capitals, or beside a reason to want no messages: "Wrong number, stop". "Stop by tomorrow, please",
 // "I would like to cancel" and "Can I stop now?" are none, nor is what ends something else: "Don't call, text me".
 func IsOptOut(text string) bool {
+	text = undotted(text)
 	words, parts := withoutFillers(bareWords(text, longestRequest)), parts(text)
-	return !asksForMore(text, words) && !endsSomethingElse(parts) &&
-		(means(reach(words, optOut())) || len(words) > 1 && isOptOutAmong(parts))
+	return !asksForMore(text, words) && (endsForEver(words) || !endsSomethingElse(parts) &&
+		(means(reach(words, optOut())) || len(words) > 1 && isOptOutAmong(parts)))
 }
 
 // asksForMore says that a message is one question, whether there is no more: "Keine Angebote mehr?"
@@ -39,7 +41,12 @@ func isOptOutAmong(parts []part) bool {
 	plainly, bare, weak, why, other := false, false, false, false, false
 	for _, part := range parts {
 		left, right, found := around(part.words, reasons())
-		if !found && reach(part.words, optOut()) == 0 && (plainly && contains(part.words, reservations) ||
+		// "I don't need emails" is more than a reason, and "Enough" may be beside one.
+		whole := reach(part.words, optOut())
+		if whole&plain != 0 || whole&weakly != 0 && len(left)+len(right) == 0 {
+			left, right, found = part.words, nil, false
+		}
+		if !found && whole == 0 && (plainly && contains(part.words, reservations) ||
 			!plainly && len(part.words) > 1 && contains(part.words, conditions)) {
 			return false
 		}
@@ -49,9 +56,9 @@ func isOptOutAmong(parts []part) bool {
 		for _, words := range [][]string{left, right} {
 			state := reach(words, optOut())
 			plainly = plainly || state&plain != 0 || state&said != 0 && part.loud
-			bare = bare || state&said != 0
+			bare = bare || state&(said|threatened) != 0
 			weak = weak || state&weakly != 0 && !found // "não preciso sair" is one sentence
-			other = other || !found && len(words) > 0 && state&(nothing|agreed|said|plain|weakly) == 0
+			other = other || !found && len(words) > 0 && state&(nothing|agreed|said|plain|weakly|warned|threatened) == 0
 		}
 		other = other || len(part.words) == 0
 	}
@@ -89,6 +96,8 @@ const (
 	sending  // that, with the first words of the object: "stop sending me this"
 	plain    // by what means nothing but a stop
 	weakly   // by one of weakStops
+	warned   // of what follows the next message, which is still to be said: "if you write again"
+	threatened
 )
 
 // A move is what some phrases make of what was said before them.
@@ -104,7 +113,7 @@ type grammar struct {
 }
 
 const (
-	anyState = 1<<13 - 1
+	anyState = 1<<15 - 1
 	fresh    = nothing | agreed | hinted | said | sent | plain // a request may begin here
 )
 
@@ -116,6 +125,11 @@ var (
 			{fresh | asked, plain, clearWords()},
 			{fresh | asked, plain, stopPayloads},
 			{fresh | asked, plain, noCallsOrMessages},
+			{fresh | asked, plain, objections()},
+			{fresh | warned, threatened, threats()},
+			{warned, threatened, vows},
+			{nothing, warned, nextTime()},
+			{threatened, threatened, nextTime()},
 			{plain, plain, norMessages},
 			{fresh, said, stops},
 			{fresh, weakly, weakStops},
@@ -158,7 +172,7 @@ func indexed(list []move) grammar {
 }
 
 // means says that what was said is a request.
-func means(state int) bool { return state&(hinted|said|sent|plain) != 0 }
+func means(state int) bool { return state&(hinted|said|sent|plain|threatened) != 0 }
 
 // reach is what words say, as a row of phrases; sent is plain at their end.
 func reach(words []string, m grammar) int {
@@ -226,6 +240,16 @@ func parts(text string) []part {
 		out[len(out)-1].loud = true
 	}
 	return out
+}
+
+// dotted are abbreviations, whose dots end no sentence: "s.v.p."
+var dotted = regexp.MustCompile(`\b(?:\pL\.){2,}(?:\pL\b)?`)
+
+func undotted(text string) string {
+	if len(text) > longestRequest {
+		return text
+	}
+	return dotted.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, ".", "") + " " })
 }
 
 // ends are the marks between sentences and their parts.

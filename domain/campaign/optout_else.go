@@ -97,14 +97,20 @@ var (
 	notYet = slices.Concat(
 		rows(one("do not|don t|dont"), one("text|message|write|write to|contact|bother|disturb"), one("me")),
 		rows(one("no me"), one("escriba|escriban|escribas|contacte|contacten|moleste|molesten|mande|manden|envie|envien")),
+		rows(one("nao me"), one("escreva|escrevam|contate|contatem|incomode|incomodem|mande|mandem|envie|enviem")),
+		rows(one("schreiben sie|schreibt|schreib|storen sie|stort|stor|kontaktieren sie|kontaktiert"), one("mir|mich"),
+			one("nicht")),
 	)
-	forGood  = one("again|anymore|any|more|ever|never|longer|mas|nunca|plus|jamais|mais")
+	forGood  = one("again|anymore|any|more|ever|never|longer|mas|nunca|plus|jamais|mais|mehr|nie")
 	absences = one("driving|at work|working|in a meeting|in meetings|in class|at the doctor|at the doctors|" +
 		"at the hospital|at the dentist|in court|sleeping|asleep|busy|at a funeral|on a plane|on the road|on a call|" +
 		"je conduis|au volant|en reunion|au travail|en cours|occupe|occupee|chez le medecin|chez le dentiste|" +
-		"manejando|conduciendo|en una reunion|en una junta|trabajando|en el trabajo|ocupado|ocupada|en clase|durmiendo")
+		"manejando|conduciendo|en una reunion|en una junta|trabajando|en el trabajo|ocupado|ocupada|en clase|durmiendo|" +
+		"em reuniao|numa reuniao|no trabalho|trabalhando|dirigindo|ao volante|em aula|dormindo|no medico|" +
+		"im meeting|in einem meeting|in einer besprechung|bei der arbeit|auf der arbeit|am steuer|im unterricht|beim arzt|" +
+		"beschaftigt")
 	// otherWork has words of absences, and is no reason to write later.
-	otherWork = one("working with|working for|trabajando con|see you in court|not busy")
+	otherWork = one("working with|working for|trabajando con|trabalhando com|see you in court|not busy")
 )
 
 // A request for no messages is often one for no calls as well, joined by words that else part a sentence.

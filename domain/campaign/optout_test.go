@@ -28,5 +28,6 @@ func TestStops(t *testing.T) {
 			t.Errorf("IsOptOut(%q) = %v", text, got)
 		}
 	}
-	require.Equal(t, map[string]int{"open": 180, "aside": 55, "aside2": 46, "aside3": 16, "near": 35}, whole)
+	require.Equal(t, map[string]int{"open": 243, "aside": 55, "aside2": 46, "aside3": 16, "aside4": 51, "near": 59},
+		whole)
 }

@@ -34,7 +34,8 @@ var stops = []string{
 var weakStops = one("sair|stop it|stop this|stop that|arretez ca|arrete ca|arretez cela|basta|basta ya|" +
 	"para ya|para|parar|parem com isso|pare com isso|para com isso|stop dat|stop dit|hor auf damit|" +
 	"hort auf damit|horen sie auf damit|horen sie damit auf|hor damit auf|lass das|lassen sie das|lasst das|" +
-	"enough|chega")
+	"unterlassen sie das|unterlassen sie dies|unterlasst das|unterlass das|cut it out|knock it off|ca suffit|enough|" +
+	"chega")
 
 // glue is what may stand between "stop" and a reason that has no mark before it.
 var glue = one("i|am|m|im|you|u|have|has|got|the|this|that|is|it|its|s|we|are|re|ve|already|did|my|a|an|by|" +
@@ -301,20 +302,24 @@ var requests = []string{
 	"i wish to", "i need to", "can you", "can u", "could u", "can you guys", "can you people", "could you guys",
 	"would you guys",
 	"you people need to", "you guys need to", "you need to", "you have to",
-	"could you", "would you", "can i", "could i", "may i", "how do i", "how can i", "how to", // English
+	"could you", "would you", "can i", "could i", "may i", "how do i", "how can i", "how to", "you can", "u can",
+	"you may", "you can all", "you guys can", "you people can", // English
 	"je veux", "je voudrais", "je souhaite", "je desire", "j aimerais", "veuillez", "merci de", "merci d",
 	"priere de", "prieres de",
 	"pouvez vous", "pourriez vous", "peux tu", "pourrais tu", "comment", "comment puis je", "comment faire pour",
-	// French
-	"quiero", "quisiera", "deseo", "me gustaria", "puede", "pueden", "podria", "podrian", "como puedo", // Spanish
+	"vous pouvez", "tu peux", "vous devez", "je vous demande de", "je vous prie de", // French
+	"ya pueden", "ya puede", "ya puedes", "les pido", "le pido", "favor de", "quiero", "quisiera", "deseo",
+	"me gustaria", "puede", "pueden", "podria", "podrian", "como puedo", // Spanish
 	"ik wil", "ik wil graag", "ik zou graag", "ik zou me graag", "kunt u", "kun je", "kunnen jullie", "wilt u",
 	"wil je",
 	"willen jullie", "hoe kan ik", "gelieve", "stuur me", "stuur mij", "stuur ons", // Dutch
 	"ich mochte", "ich moechte", "ich will", "ich wurde gern", "ich wurde gerne", "konnen sie", "konnten sie",
 	"kannst du",
-	"konntest du", "wie kann ich", "schicken sie mir", "schick mir", "schickt mir", "senden sie mir", "sende mir",
+	"konntest du", "sie konnen", "ihr konnt", "du kannst", "wie kann ich", "schicken sie mir", "schick mir",
+	"schickt mir", "senden sie mir", "sende mir",
 	"schreiben sie mir", "schreib mir", // German
-	"quero", "queria", "gostaria de", "desejo", "pode", "podem", "como faco para", // Portuguese
+	"quero", "queria", "gostaria de", "desejo", "pode", "podem", "como faco para", "favor", "peco para",
+	// Portuguese
 }
 
 // assents are what people say before and after what is plainly a stop. Beside other stop words they may be an
@@ -401,21 +406,24 @@ var endings = []string{
 	"at this number",
 	"on this number", "to my phone", "on my phone", "every day", "all the time", "all day", "at once", "you",
 	"guys", "people",
-	"i said", "i asked", "i beg you", // English
+	"i said", "i asked", "i beg you", "with me", "with this number", // English
 	"de la liste", "de cette liste", "de votre liste", "de vos listes", "de ta liste", "maintenant",
 	"immediatement",
 	"tout de suite", "a la fin", "pour toujours", "definitivement", "a ce numero", "sur ce numero",
 	"de votre part", "de vous",
 	"tous les jours", "sans arret", "des que possible", "au plus vite", "non plus", "de vos contacts",
 	"de votre systeme",
-	"de votre base de donnees", "de vos fichiers", "de vos listes d envoi", // French
+	"de votre base de donnees", "de vos fichiers", "de vos listes d envoi", "avec moi", "avec ce numero",
+	"a nouveau", // French
 	"de la lista", "de su lista", "de esta lista", "ya", "ahora", "ya mismo", "ahora mismo", "a este numero",
 	"de una vez",
 	"mas", "nunca mas", "inmediatamente", "de sus contactos", "de su base de datos", "de tu lista", "de ustedes",
-	// Spanish
+	"suyos", "suyas", "tuyos", "tuyas", "vuestros", "vuestras", "de su parte", "conmigo", "de nuevo", "nuevamente",
+	"otra vez", // Spanish
 	"da lista", "desta lista", "da sua lista", "agora", "ja", "imediatamente", "mais", "nunca mais",
 	"para este numero",
-	"nesse numero", "de voces", "da base de dados", "dos contatos", "de uma vez", // Portuguese
+	"nesse numero", "de voces", "de vcs", "da base de dados", "dos contatos", "de uma vez", "seus", "suas", "comigo",
+	"novamente", "de novo", "outra vez", // Portuguese
 	"nu", "meteen", "onmiddellijk", "direct", "ontvangen", "krijgen", "sturen", "hebben", "van jullie",
 	"van de lijst",
 	"uit de lijst", "uit jullie lijst", "van jullie lijst", "op dit nummer", "naar dit nummer",
@@ -425,7 +433,7 @@ var endings = []string{
 	"an diese nummer",
 	"auf diese nummer", "von dieser liste", "von ihrer liste", "aus ihrer liste", "zu bekommen", "zu erhalten",
 	"zusenden",
-	"aus ihrem verteiler", "von der liste", "umgehend", // German
+	"aus ihrem verteiler", "von der liste", "umgehend", "mit mir", "noch einmal", "wieder", // German
 }
 
 // startWords are the messages by which a person who has said one of stopWords takes it back, in the same notation.
@@ -520,6 +528,13 @@ var reasons = sync.OnceValue(func() map[string]bool {
 			"new number|not me|somebody else|someone else|a mistake|by mistake|told you|asked you|not my number|"+
 			"this isn t|this is not|this ain t|blocked|lawyer|sue you|illegal|privacy|do not call list|moved away|"+
 			"moved out|passed away|deceased|no consent|without my consent|not consent"),
+		rows(one("you keep|u keep|you guys keep"), one("sending me|texting me|messaging me|"+
+			"writing me|writing to me|contacting me|bothering me|spamming me")),
+		rows(one("siguen|sigue|sigues"), one("mandando|enviando|escribiendo|molestando|mandandome|escribiendome")),
+		rows(one("continuam|ficam|vivem"), one("me mandando|mandando|enviando|me enviando|me incomodando")),
+		one("arretez pas de m envoyer|arretez pas de m ecrire|continuez a m ecrire|continuez a m envoyer|"+
+			"schreibt mir standig|"+
+			"schreiben mir standig|schicken mir standig|schickt mir standig"),
 		rows(one("found|rented|bought|signed for|got"), one("one|a place|an apartment|a flat|an appartment|a home|"+
 			"a house|a unit|a condo|a room|a new place|another place|something|my apartment|something else|an apt|"+
 			"somewhere|another one|already")),
