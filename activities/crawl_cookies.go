@@ -104,16 +104,26 @@ func (s *shard) request(ctx context.Context, r web.Request) (web.Exchange, error
 	return s.Web.Ask(within, r)
 }
 
-// next leaves the host after an answer, and waits for its next turn.
+// next leaves the host after an answer, and waits for its next turn, meanwhile without slots: a host that is not ready
+// takes nobody's.
 func (s *shard) next(ctx context.Context, c crawl.Claim, t *turn, e web.Exchange) error {
 	t.leave(crawl.Judge(e.Status, e.RetryAfter, nil))
-	t.leave = func(crawl.Verdict) {}
-	leave, err := s.Hosts.Enter(ctx, c.Host, t.delay)
+	t.leave, t.slotless = func(crawl.Verdict) {}, true
+	<-s.Slots.Fetches
+	<-s.Slots.Jobs
+	leave, err := enter(ctx, s.Slots.Jobs, s.Hosts, c.Host, t.delay)
 	if err != nil {
 		return heldBy(t.delay, err)
 	}
-	t.leave = leave
-	return nil
+	select {
+	case s.Slots.Fetches <- struct{}{}:
+		t.leave, t.slotless = leave, false
+		return nil
+	case <-ctx.Done():
+		<-s.Slots.Jobs
+		leave(crawl.Unasked)
+		return ctx.Err()
+	}
 }
 
 // waitsFor is the way of a page that has answered; nil = it waits for no cookies.

@@ -155,3 +155,33 @@ func TestCrawlBringsCookiesBackInTurn(t *testing.T) {
 		require.Len(t, c.verdict, len(c.asked), refused)
 	}
 }
+
+// A page that waits for the next turn of its host holds no slot meanwhile, as one that waits for its first.
+func TestCrawlWaitsForCookiesWithoutSlots(t *testing.T) {
+	t.Parallel()
+
+	for _, far := range []bool{false, true} {
+		c := newCrawled(t)
+		turns, held := 0, 0
+		c.turn = func(string) error {
+			held = max(held, len(c.slots.Jobs)+len(c.slots.Fetches))
+			if turns++; far && turns == 2 {
+				return &fault.Error{Class: fault.Limited, After: time.Millisecond, Err: errors.New("its turn is far away")}
+			}
+			return nil
+		}
+		c.answer = func(r web.Request) (web.Exchange, error) {
+			if r.Header["Cookie"] == "ok=1" {
+				return html(r, "<title>Behind it</title>"), nil
+			}
+			e := status(r, 302)
+			e.RedirectTo = r.URL
+			e.Header["Set-Cookie"] = []string{"ok=1"}
+			return e, nil
+		}
+		require.Equal(t, "VISITED", c.work()["/"], far)
+		require.Len(t, c.asked, 2)
+		require.Zero(t, held, far)
+		require.Zero(t, len(c.slots.Jobs)+len(c.slots.Fetches), "they are given back once")
+	}
+}

@@ -134,8 +134,9 @@ const renderPatience = time.Second
 
 // A turn is that of a host that asks for a delay between requests, 0 = none.
 type turn struct {
-	leave func(crawl.Verdict)
-	delay time.Duration
+	leave    func(crawl.Verdict)
+	delay    time.Duration
+	slotless bool // the slots of the job and of its request are given back already
 }
 
 // turn waits until a URL may be requested: its host is ready for it, and this process. Both are held until leave and
@@ -174,12 +175,17 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (t *turn, done func(), 
 			}
 		}()
 	}
-	done = func() { <-s.Slots.Jobs; free() }
+	done = func() {
+		if !t.slotless {
+			<-s.Slots.Jobs
+		}
+		free()
+	}
 	leave, err := enter(ctx, s.Slots.Jobs, s.Hosts, c.Host, delay)
 	if err != nil {
 		return nil, nil, heldBy(delay, err)
 	}
-	return &turn{leave, delay}, done, nil
+	return &turn{leave: leave, delay: delay}, done, nil
 }
 
 // ask makes the request, and for a run that renders has the browser load the page if the answer is one. It leaves the
@@ -194,7 +200,11 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, t *turn) (e web.Exchange
 	}()
 	select {
 	case s.Slots.Fetches <- struct{}{}:
-		defer func() { <-s.Slots.Fetches }()
+		defer func() {
+			if !t.slotless {
+				<-s.Slots.Fetches
+			}
+		}()
 	case <-ctx.Done():
 		return e, ctx.Err()
 	}
