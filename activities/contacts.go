@@ -28,6 +28,7 @@ type Imports struct {
 	Now      func() time.Time
 
 	reading tenantFiles // in this process
+	suspect suspect     // file
 }
 
 // ImportChunks are the activities that read the chunks of uploaded files.
@@ -40,8 +41,28 @@ type ImportChunks struct {
 	Metrics ImportMetrics
 	Now     func() time.Time
 
-	once    sync.Once
-	suspect Cores // one, of the chunk that may have ended a worker and is read: none is taken for another
+	suspect suspect // chunk
+}
+
+// A suspect is the turn of what may have ended a worker, and is read: one at a time in a process, so that none is taken
+// for another.
+type suspect struct {
+	once sync.Once
+	turn Cores
+}
+
+// take waits for the turn, which leave ends.
+func (s *suspect) take(ctx context.Context) (leave func(), err error) {
+	s.once.Do(func() { s.turn = make(Cores, 1) })
+	if err := s.turn.take(ctx); err != nil {
+		return nil, err
+	}
+	return s.turn.leave, nil
+}
+
+// triedBefore says that the activity of ctx was tried before: its worker may have ended by what it is about.
+func triedBefore(ctx context.Context) bool {
+	return activity.IsActivity(ctx) && activity.GetInfo(ctx).Attempt > 1
 }
 
 // ImportUploads has the rows of uploads.
@@ -135,12 +156,12 @@ func (a *Imports) SplitUpload(ctx context.Context, job ImportJob) (contact.Progr
 	if u, err = a.planned(ctx, u); err != nil {
 		return u.Progress, err
 	}
-	n, err := a.cut(ctx, u, began.Add(splitSlice))
-	if errors.Is(err, errSliceOver) {
-		u, err = a.Uploads.Import(ctx, job.Tenant, job.ID)
+	n, more, err := a.slice(ctx, u, began.Add(splitSlice))
+	if err != nil {
 		return u.Progress, err
 	}
-	if err != nil {
+	if more {
+		u, err = a.Uploads.Import(ctx, job.Tenant, job.ID)
 		return u.Progress, err
 	}
 	if n == 0 {
@@ -165,16 +186,26 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 	if a.reading.rests(u.Tenant) {
 		return u, restsAnother()
 	}
+	err := a.noted(ctx, u, 0, func() (err error) {
+		u, err = a.plan(ctx, u)
+		return err
+	})
+	return u, err
+}
+
+// noted reads a file, by read, and has it noted meanwhile that it does: the death of this worker is laid to the file,
+// which is fault.Invalid after a few. before are the readings that may have ended workers and were not noted.
+func (a *Imports) noted(ctx context.Context, u contact.Import, before int, read func() error) error {
 	begun, err := countTry(ctx, func() error { return a.Readings.EndReading(ctx, u.Tenant, u.ID) }, func() (int, error) {
 		return a.Readings.BeginReading(ctx, u.Tenant, u.ID)
 	})
 	if err != nil {
-		return u, err
+		return err
 	}
-	if err := contact.CheckReadings(begun); err != nil {
-		return u, err
+	if err := contact.CheckReadings(before + begun); err != nil {
+		return err
 	}
-	u, err = a.plan(ctx, u)
+	err = read()
 	living, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	ended := a.Readings.EndReading(living, u.Tenant, u.ID)
@@ -184,7 +215,30 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 	if err == nil {
 		err = ended
 	}
-	return u, err
+	return err
+}
+
+// slice cuts a file for a while, and says whether there is more. Where that was tried before, it is noted, and one such
+// file is cut at a time: a file is cut next to others, and the worker may have ended by one of them.
+func (a *Imports) slice(ctx context.Context, u contact.Import, end time.Time) (n int, more bool, err error) {
+	cut := func() (err error) {
+		n, err = a.cut(ctx, u, end)
+		if more = errors.Is(err, errSliceOver); more {
+			return nil
+		}
+		return err
+	}
+	if !triedBefore(ctx) {
+		err = cut()
+		return n, more, err
+	}
+	leave, err := a.suspect.take(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	defer leave()
+	err = a.noted(ctx, u, 1, cut)
+	return n, more, err
 }
 
 func (a *Imports) plan(ctx context.Context, u contact.Import) (contact.Import, error) {
@@ -384,13 +438,13 @@ func (a *ImportChunks) parse(ctx context.Context, u contact.Import, c contact.Ch
 // read reads a chunk on one of the Cores. Where its group was tried before, which may have ended a worker, it is noted
 // while its text is read, and one such chunk is read at a time: the death of this worker is laid to it.
 func (a *ImportChunks) read(ctx context.Context, u contact.Import, c contact.Chunk) ([]byte, error) {
-	again := activity.IsActivity(ctx) && activity.GetInfo(ctx).Attempt > 1
+	again := triedBefore(ctx)
 	if again {
-		a.once.Do(func() { a.suspect = make(Cores, 1) })
-		if err := a.suspect.take(ctx); err != nil {
+		leave, err := a.suspect.take(ctx)
+		if err != nil {
 			return nil, err
 		}
-		defer a.suspect.leave()
+		defer leave()
 	}
 	if err := a.Cores.take(ctx); err != nil {
 		return nil, err
