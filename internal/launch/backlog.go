@@ -120,7 +120,9 @@ func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]
 			for _, p := range d.GetPollers() {
 				out[i].polled = true
 				v := buildOf(p.GetDeploymentOptions())
-				if told.lost(place{p.GetIdentity(), q.queue}) {
+				at := place{p.GetIdentity(), q.queue}
+				last := p.GetLastAccessTime().AsTime()
+				if told.lost(at) || told.unheard(at) && l.beats.stopped(pollOf{q, at.identity}, last, now) {
 					out[i].lost = out[i].lost || out[i].gets(v)
 				} else {
 					out[i].builds = append(out[i].builds, v)

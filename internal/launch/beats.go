@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -58,6 +59,22 @@ type beats struct {
 	served map[string]bool      // task queues whose workers were seen alive
 	left   map[string]time.Time // by task queue: when a worker of it was last found to have left by itself
 	lacks  map[kind]time.Time   // when it was first found that no worker polls it
+	polls  map[pollOf]poll      // of processes that no heartbeat has told of
+}
+
+// pollLasts is longer than a poll does: a process that has begun no other for so long does not poll.
+const pollLasts = time.Minute + leastSilence
+
+// A pollOf names the polls of a process for one kind of tasks.
+type pollOf struct {
+	kind
+	identity string
+}
+
+// A poll is the last one of a process.
+type poll struct {
+	at    time.Time // by Temporal's clock
+	found time.Time // when it was first found, by ours
 }
 
 // heard is what heartbeats tell.
@@ -92,6 +109,12 @@ func (h heard) lost(p place) bool {
 	return h.silent[place{identity: p.identity}]
 }
 
+// unheard says that heartbeats tell of other processes, and not of the one that polls a place.
+func (h heard) unheard(p place) bool {
+	_, told := h.silent[place{identity: p.identity}]
+	return !told && len(h.silent) > 0
+}
+
 // listen is what heartbeats tell. Workers that send none, or have sent one only and do not say how often they will, are
 // silent in no place: only their polls tell of them. So do those of all where Temporal does not answer.
 func (l *Launch) listen(ctx context.Context, namespace string, now time.Time) heard {
@@ -122,6 +145,7 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.seen
+	maps.DeleteFunc(b.polls, func(_ pollOf, p poll) bool { return now.Sub(p.found) > 2*remembered })
 	b.seen = make(map[string]beat, len(list))
 	if b.served == nil {
 		b.served, b.left = map[string]bool{}, map[string]time.Time{}
@@ -203,6 +227,22 @@ func (b *beats) restarts(k kind, served, lost bool, now time.Time) bool {
 		from = b.lacks[k]
 	}
 	return now.Sub(from) < RestartGrace
+}
+
+// stopped says that a process of which no heartbeat tells has begun no poll for longer than one lasts: it was killed
+// before it could send one. at is when Temporal saw its last poll begin, by another clock than ours.
+func (b *beats) stopped(of pollOf, at, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last, known := b.polls[of]
+	if !known || !last.at.Equal(at) {
+		if b.polls == nil {
+			b.polls = map[pollOf]poll{}
+		}
+		b.polls[of] = poll{at, now}
+		return false
+	}
+	return now.Sub(last.found) > pollLasts
 }
 
 // beatsEvery is how often a worker says that it beats; 0 = it does not say.

@@ -94,6 +94,34 @@ func TestSilentProcesses(t *testing.T) {
 	require.True(t, lost(60, "search", a), "it has ended, too")
 }
 
+// A process that was killed between its first poll and its first heartbeat counts no more once that poll must have ended,
+// whatever Temporal's clock says; one that goes on to poll lives, and so do all where nobody sends heartbeats.
+func TestKilledBeforeItsFirstHeartbeat(t *testing.T) {
+	t.Parallel()
+
+	start := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	after := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	var b beats
+	told := b.judge([]*worker.WorkerHeartbeat{{
+		WorkerInstanceKey: "w", WorkerIdentity: "1@a", TaskQueue: "crawl", HeartbeatTime: timestamppb.New(start),
+	}}, start)
+	require.False(t, told.unheard(place{"1@a", "search"}), "its process is known")
+	require.True(t, told.unheard(place{"2@a", "search"}))
+	require.False(t, new(beats).judge(nil, start).unheard(place{"2@a", "search"}))
+	require.False(t, heard{}.unheard(place{"2@a", "search"}), "Temporal does not answer")
+
+	of := pollOf{kind{queue: "search"}, "2@a"}
+	ahead := func(seconds int) time.Time { return after(seconds + 3600) } // by its clock
+	require.False(t, b.stopped(of, ahead(0), after(5)))
+	require.False(t, b.stopped(of, ahead(0), after(65)))
+	require.False(t, b.stopped(of, ahead(62), after(80)), "another poll")
+	require.False(t, b.stopped(of, ahead(62), after(150)))
+	require.True(t, b.stopped(of, ahead(62), after(165)))
+	require.False(t, b.stopped(pollOf{kind{queue: "crawl"}, "2@a"}, ahead(62), after(165)), "of another task queue")
+	b.judge(nil, after(1000))
+	require.Empty(t, b.polls, "Temporal has forgotten it")
+}
+
 // watch looks every 15 s, as Prometheus does, from begin to end seconds at a task queue whose workers are listed and
 // poll as at says, and returns when the metric is 0.
 func watch(b *beats, begin, end int, at func(second int) (list []*worker.WorkerHeartbeat, polls []place)) (zero []int) {
