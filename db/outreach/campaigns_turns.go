@@ -37,9 +37,10 @@ func (s *Campaigns) Ready(ctx context.Context, now time.Time) ([]campaign.Ready,
 // changes not_after alone, as a person says. Null is that of a campaign from before there was not_after_ours.
 const sqlCampaignMoves = `not_after_moves AND (not_after_ours IS NULL OR not_after = not_after_ours)`
 
-// A lease lasts by the clock of Postgres, and is over when both clocks say so; what waits, waits by the earlier one.
+// A lease lasts by the clock of Postgres, from its writing on: now() is before what its transaction has waited for. It
+// is over when both clocks say so; what waits, waits by the earlier one.
 const sqlCampaignLease = `/* sqlCampaignLease */
-UPDATE campaigns SET lease_until = now() + ($3::timestamptz - $2), waited_at = NULL,
+UPDATE campaigns SET lease_until = clock_timestamp() + ($3::timestamptz - $2), waited_at = NULL,
     not_after = CASE WHEN ` + sqlCampaignMoves + ` AND waited_at BETWEEN c.now - $4::interval AND c.now
         THEN not_after + (c.now - waited_at) ELSE not_after END,
     not_after_ours = CASE WHEN ` + sqlCampaignMoves + ` AND waited_at BETWEEN c.now - $4::interval AND c.now
@@ -84,7 +85,7 @@ const (
 	sqlCampaignTurn = `/* sqlCampaignTurn */ SELECT state = 'active' FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
 
 	sqlCampaignReserve = `/* sqlCampaignReserve */
-UPDATE campaigns SET lease_until = now() + ($4::timestamptz - $3)
+UPDATE campaigns SET lease_until = clock_timestamp() + ($4::timestamptz - $3)
 WHERE tenant = $1 AND id = $2 AND state = 'queued' AND scheduled_at <= least($3, now())
     AND (lease_until IS NULL OR lease_until <= least($3, now()))
     AND $5 > (SELECT count(*) FROM campaigns
