@@ -198,11 +198,33 @@ func (m *Mail) dialer(ctx context.Context) gomail.DialContextFunc {
 			return nil, saved.ErrUnreached
 		}
 		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		conn = &terse{conn, mostSaid}
 		if m.tls != nil {
 			return tls.Client(conn, m.tls), nil
 		}
 		return conn, nil
 	}
+}
+
+// mostSaid is how many bytes a mail server may say of an e-mail, TLS included: an answer is held until it ends.
+const mostSaid = 256 << 10
+
+// terse is a connection on which no more than left bytes are read.
+type terse struct {
+	net.Conn
+
+	left int
+}
+
+var errSaysTooMuch = fmt.Errorf("the mail server says more than %d bytes", mostSaid)
+
+func (c *terse) Read(p []byte) (int, error) {
+	if c.left == 0 {
+		return 0, errSaysTooMuch
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err
 }
 
 // enhanced is the status of RFC 3463 that begins an answer.

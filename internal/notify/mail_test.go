@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/internal/notify"
 	"github.com/mtlrent/conveyor/internal/notify/smtptest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // mailer sends to a server by a URL, in which HOST stands for its address.
@@ -319,6 +320,38 @@ func TestMailHangs(t *testing.T) {
 		s.Play(smtptest.Trick{At: at, Hang: true})
 		err := mailer(t, s, "smtp://HOST", 100*time.Millisecond).Send(t.Context(), dropped())
 		require.Equal(t, fault.Transient, fault.ClassOf(err), "%s: %v", at, err)
+	}
+}
+
+// A server whose answer does not end is given up before the process holds it.
+func TestMailSaysTooMuch(t *testing.T) {
+	t.Parallel()
+	for name, greeting := range map[string]string{"a line": strings.Repeat("2", 4096), "lines": "220-" + strings.Repeat("a", 900) + "\r\n"} {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = l.Close() })
+		sent := make(chan int, 1)
+		go func() {
+			total := 0
+			defer func() { sent <- total }()
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			for total < 64<<20 && err == nil {
+				var n int
+				n, err = conn.Write([]byte(greeting))
+				total += n
+			}
+		}()
+		m, err := notify.NewMail(notify.MailOptions{
+			URL: "smtp://" + l.Addr().String(), From: "homes@conveyor.example", Timeout: servicetest.Patience(),
+			Now: func() time.Time { return noon },
+		})
+		require.NoError(t, err)
+		require.Error(t, m.Send(t.Context(), dropped()), name)
+		require.Less(t, <-sent, 64<<20, name)
 	}
 }
 
