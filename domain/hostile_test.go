@@ -2,6 +2,7 @@
 package domain_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -22,6 +23,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/robots"
 	"github.com/mtlrent/conveyor/domain/sitemap"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/internal/whatsapp"
 	"github.com/mtlrent/conveyor/sim/hostilefile"
 )
 
@@ -34,14 +36,14 @@ const (
 var quick = []string{
 	"workbook: depth", "workbook: sheets", "workbook: names", "workbook: relations", "workbook: styles",
 	"workbook: the last row", "workbook: encodings", "zip: files", "zip: files that it does not tell",
-	"zip: files that it tells",
+	"zip: files that it tells", "zip: zips in zips", "event: persons", "event: errors", "event: changes",
 }
 
 // readers are those of TestHostileFiles, by the kind of the file.
 var readers = map[string]func(*testing.T, hostilefile.File){
 	"workbook": contacts, "zip": contacts, "cards": contacts, "gzip": contacts, "text": contacts,
 	"sitemap": sitemaps, "feed": sitemaps, "robots": robotsTxt, "HTML": links(false), "XHTML": links(true), "dump": dumped,
-	"answer": answer,
+	"answer": answer, "event": event,
 }
 
 // TestHostileFiles has every parser of strangers' files read one that was made to hurt it. A file is refused or read,
@@ -125,14 +127,42 @@ func contacts(t *testing.T, f hostilefile.File) {
 	if _, err := plan.Preview(f, f.Size, 20); err != nil {
 		refused(t, err)
 	}
+	var chunks []contact.Chunk
 	r, err := plan.Open(f, f.Size)
 	if err == nil {
-		_, err = plan.Split(r, contact.Position{}, func(contact.Chunk) error { return nil })
+		_, err = plan.Split(r, contact.Position{}, func(c contact.Chunk) error {
+			if len(chunks) < 2 { // those after them are read in the same way
+				chunks = append(chunks, c)
+			}
+			return nil
+		})
 	}
 	if err != nil {
 		refused(t, err)
 	}
+	for _, c := range chunks {
+		r, err := plan.Open(f, f.Size)
+		require.NoError(t, err)
+		_, err = io.CopyN(io.Discard, r, c.Offset)
+		require.NoError(t, err)
+		var w contact.RowsWriter
+		err = plan.Parse(io.LimitReader(r, c.Length), c, func(r contact.Row) error {
+			w.Add(r)
+			if w.Len() > rowsMost {
+				return errTooMany
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errTooMany) {
+			refused(t, err)
+		}
+	}
 }
+
+// rowsMost is how many bytes the rows of a chunk may have where they are kept.
+const rowsMost = 64 << 20
+
+var errTooMany = errors.New("the rows of a chunk have too many bytes")
 
 func refused(t *testing.T, err error) {
 	t.Helper()
@@ -168,6 +198,15 @@ func dumped(t *testing.T, f hostilefile.File) {
 			t.Log(err)
 		}
 	}
+}
+
+func event(t *testing.T, f hostilefile.File) {
+	e, err := whatsapp.ReadEvent(f.Bytes())
+	if err != nil {
+		refused(t, err)
+	}
+	e.Reports(time.Now())
+	e.Inbounds(time.Now())
 }
 
 func answer(_ *testing.T, f hostilefile.File) {

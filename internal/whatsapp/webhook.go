@@ -27,6 +27,9 @@ const MaxEvent = 4 << 20
 // maxItems is how many statuses, messages and other changes one event may have. Meta sends 1,000 at most.
 const maxItems = 10_000
 
+// maxMembers is how many commas an event may have outside of texts. One of maxItems statuses has some 120,000.
+const maxMembers = 20 * maxItems
+
 // SignatureHeader is the header with the signature of a webhook request.
 const SignatureHeader = "X-Hub-Signature-256"
 
@@ -145,6 +148,25 @@ type Other struct {
 	Value   json.RawMessage // as received
 }
 
+// commas counts those of a JSON document outside of texts, before anything is decoded: an empty member of three bytes
+// takes hundreds.
+func commas(doc []byte) (n int) {
+	within, escaped := false, false
+	for _, b := range doc {
+		switch {
+		case escaped:
+			escaped = false
+		case within && b == '\\':
+			escaped = true
+		case b == '"':
+			within = !within
+		case b == ',' && !within:
+			n++
+		}
+	}
+	return n
+}
+
 // ReadEvent reads the body of a webhook request, whose signature was checked. Kinds of statuses, messages and changes
 // that are not known here are kept, and unknown members are ignored. What has another type than it should is left out,
 // and the rest read (Event.Unread). A body that is no event, or one with more than 10,000 parts, is fault.Invalid.
@@ -161,6 +183,9 @@ func ReadEvent(body []byte) (Event, error) {
 	}
 	if len(body) > MaxEvent {
 		return Event{}, fault.Newf(fault.Invalid, "webhook: the body has more than %d bytes", MaxEvent)
+	}
+	if n := commas(body); n > maxMembers {
+		return Event{}, fault.Newf(fault.Invalid, "webhook: the body has %d members, the most is %d", n, maxMembers)
 	}
 	var e Event
 	if err := e.decode(body, &in); err != nil {

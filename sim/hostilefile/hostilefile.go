@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
 // A File of so many bytes.
@@ -189,6 +190,12 @@ func made(parts ...any) func() File {
 	}
 }
 
+// event begins an event of WhatsApp with the value of a change, and eventEnd ends it.
+const (
+	event    = `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages","value":{`
+	eventEnd = `}}]}]}`
+)
+
 // Files are made to hurt their readers. The word before the colon is what they are.
 var Files = []Case{
 	{"workbook: a cell", workbook("xl/s.xml", func(w io.Writer) {
@@ -236,13 +243,42 @@ var Files = []Case{
 	{"zip: files that it does not tell", func() File { return of(directory(65536*10, 0)) }},
 	{"zip: files that it tells", func() File { return padded(directory(1, 33<<20), 1<<30) }},
 	{"cards: parameters", made("BEGIN:VCARD\nTEL:5145550123\n", times("X"+strings.Repeat(";", 8000)+":x\n", 100<<20))},
+	{"cards: a folded line", made("BEGIN:VCARD\nNOTE:x\n", times(" y\n", 64<<20))},
+	{"cards: soft breaks", made("BEGIN:VCARD\nNOTE;ENCODING=QUOTED-PRINTABLE:a", times("=\n", 64<<20))},
+	{"cards: cards in cards", made(times("BEGIN:VCARD\nTEL:5145550123\n", 64<<20))},
+	{"cards: a photo", made("BEGIN:VCARD\nTEL:5145550123\nPHOTO;ENCODING=b:", times("QUFB", 64<<20), "\nEND:VCARD\n")},
+	{"zip: zips in zips", func() File {
+		inner := []byte("phone\n5145550123\n")
+		for n := range 64 {
+			var out bytes.Buffer
+			z := zip.NewWriter(&out)
+			_ = must(must(z.Create(fmt.Sprintf("%d.zip", n))).Write(inner))
+			if err := z.Close(); err != nil {
+				panic(err)
+			}
+			inner = out.Bytes()
+		}
+		return of(inner)
+	}},
 	{"gzip: a line", gz("Name,Phone\n", "A", 300<<20, plain)},
 	{"text: a line", func() File { return File{endless{"A"}, 1 << 30} }},
 	{"text: delimiters", func() File { return File{endless{","}, 1 << 30} }},
 	{"text: quotes", func() File { return File{endless{"\"a,\n"}, 64 << 20} }},
 	{"text: apostrophes", func() File { return File{endless{"'a',\"b\n'"}, 64 << 20} }},
 	{"text: columns", made(times("a,b,", 900<<10), "\n", times(again("1,", 900<<10)+"\n", 20<<20))},
+	{"text: digits", made("phone,name\n", times(again("1", 30<<10)+",x\n", 20<<20))},
+	{"text: numbers in a cell", made("phone,name\n", times(again("+1 (514) 555-0123 ext. ", 30<<10)+",x\n", 20<<20))},
+	{"text: addresses in a cell", made("email,name\n", times(again("a@b.", 30<<10)+",x\n", 20<<20))},
+	{"text: marks in a name", made("phone,name\n", times("5145550123,"+again("e\u0301\u200d", 30<<10)+"\n", 20<<20))},
 
+	{"sitemap: entities", made(`<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">`, func() string {
+		var b strings.Builder
+		for c := 'b'; c <= 'z'; c++ {
+			fmt.Fprintf(&b, `<!ENTITY %c "%s">`, c, again(fmt.Sprintf("&%c;", c-1), 30))
+		}
+		return b.String()
+	}, "]><urlset><url><loc>/&z;</loc></url></urlset>")},
+	{"sitemap: numbers of characters", made("<urlset><url><loc>/", times("&#x110000;&#99999999999999999999;", 50<<20))},
 	{"sitemap: attributes", gz("<urlset", " a", 52<<20, nil)},
 	{"sitemap: depth", gz("<urlset>", "<url>", 52<<20, nil)},
 	{"sitemap: text", gz("<urlset><url><loc>", "a", 52<<20, nil)},
@@ -267,6 +303,7 @@ var Files = []Case{
 	{"feed: CDATA", made("<rss><channel><item><link><![CDATA[", times("< ", 50<<20))},
 
 	{"robots: stars", made("User-agent: *\n", times("Disallow: /"+again("a*", 2000)+"b$\n", 500<<10))},
+	{"robots: a delay", made("User-agent: *\nCrawl-delay: ", times("9", 500<<10), "\nDisallow: /", times("%25", 500<<10))},
 	{"robots: groups", made(times("User-agent: a\nDisallow: /\n", 500<<10))},
 
 	{"HTML: links", func() File {
@@ -280,6 +317,12 @@ var Files = []Case{
 	{"HTML: attributes", made("<a", times(" a", 10<<20))},
 	{"HTML: templates", made(times("<template>", 10<<20))},
 	{"HTML: headings", made(times("<h1>a", 10<<20))},
+	{"HTML: comments", made(times("<!-- <!", 10<<20))},
+	{"HTML: entities", made("<p>", times("&amp&#1114112;&notit", 10<<20))},
+	{"HTML: a long base", made("<base href='/", times("a/", 1<<20), "'>", times("<a href=b>", 5<<20))},
+	{"HTML: data", made("<script type=application/ld+json>", times(`{"@graph":[`, 5<<20), "</script>")},
+	{"HTML: tables", made(times("<table><tr><td>x", 10<<20))},
+	{"XHTML: entities", made(times("&#x26;#x26;", 10<<20))},
 	{"XHTML: namespaces", made(times("<a xmlns='x'>", 10<<20))},
 	{"XHTML: prefixes", made("<a", times(" xmlns:a='x'", 10<<20), ">")},
 	{"XHTML: CDATA", made(times("<![CDATA[", 10<<20))},
@@ -301,5 +344,17 @@ var Files = []Case{
 
 	{"answer: depth", made(times(`{"fields":[`, listing.MaxAnswer))},
 	{"answer: facts", made(`{"fields":[`, times(`{},`, listing.MaxAnswer-100), `{}]}`)},
+	{"answer: numbers", made(`{"fields":[{"name":"rent","value":`, times("9", listing.MaxAnswer-100), `e999999999}]}`)},
+
+	{"event: parts", made(event, `"statuses":[`, times(`{},`, whatsapp.MaxEvent-1000), `{}]`, eventEnd)},
+	{"event: persons", made(event, `"contacts":[`, times(`{},`, whatsapp.MaxEvent-1000), `{}]`, eventEnd)},
+	{"event: errors", made(event, `"statuses":[{"id":"a","status":"failed","errors":[`, times(`{},`, whatsapp.MaxEvent-1000),
+		`{}]}]`, eventEnd)},
+	{"event: depth", made(event, `"messages":`, times(`[`, whatsapp.MaxEvent-1000))},
+	{"event: in standby", made(event, times(`"standby":{`, whatsapp.MaxEvent-1000))},
+	{"event: changes", made(`{"object":"whatsapp_business_account","entry":[{"changes":[`,
+		times(`{},`, whatsapp.MaxEvent-1000), `{}]}]}`)},
+	{"event: numbers", made(event, `"statuses":[{"id":"a","status":"sent","timestamp":`, times("9", whatsapp.MaxEvent-1000),
+		`}]`, eventEnd)},
 	{"answer: long", made("{", times(" ", 64<<20), "}")},
 }
