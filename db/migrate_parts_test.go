@@ -18,6 +18,7 @@ import (
 	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -168,7 +169,19 @@ func TestPartsReachNoOthers(t *testing.T) {
 		{[]string{"campaigns", "message_dispatch", "message_retry", "notify"}, [][]string{logins, pages, {
 			"SELECT * FROM uploads", "SELECT body FROM outbox", "DELETE FROM contacts", "DELETE FROM listings",
 		}}},
+		{[]string{"api"}, [][]string{{
+			"CREATE TABLE t (a int)", "SELECT * FROM goose_db_version", "DELETE FROM audit", "UPDATE audit SET actor = ''",
+			"DELETE FROM api_keys", "UPDATE api_keys SET sum = ''", "UPDATE sessions SET sum = ''", "DELETE FROM tenants",
+			"UPDATE tenant_erasures SET finished_at = now()", "DELETE FROM senders", "DELETE FROM messages", "DELETE FROM opt_outs",
+			"DELETE FROM campaigns", "DELETE FROM listings", "DELETE FROM raw_listings", "INSERT INTO product_drafts DEFAULT VALUES",
+			"SELECT partitions_expire('audit', now(), '', 10)", "SELECT partitions_make('audit', now())",
+		}}},
 		{[]string{"bridge"}, [][]string{logins, people, {"SELECT * FROM crawl_urls", "DELETE FROM listings"}}},
+		{[]string{"listings"}, [][]string{{ // which deletes these rows
+			"SELECT phone FROM contacts", "SELECT recipient FROM messages", "SELECT body FROM messages", "SELECT token FROM senders",
+			"SELECT * FROM opt_outs", "SELECT box FROM saved_targets", "SELECT sum FROM api_keys", "INSERT INTO api_keys DEFAULT VALUES",
+			"DELETE FROM audit", "CREATE TABLE t (a int)", "SELECT * FROM crawl_urls FOR UPDATE", "SELECT box FROM draft_secrets",
+		}}},
 		{[]string{"images", "enrich", "search"}, [][]string{logins, people, {"SELECT box FROM draft_secrets"}}},
 	} {
 		_, own := part(t, of.parts...)
@@ -195,6 +208,46 @@ func TestPartsReachNoOthers(t *testing.T) {
 		require.Equal(t, "acme", tenant)
 		return err
 	}))
+}
+
+// What the API asks for by statements that are put together when they run, its role may ask for.
+func TestPartServesTheAPI(t *testing.T) {
+	t.Parallel()
+
+	ctx := t.Context()
+	app, own := part(t, "api")
+	dbtest.NewTenant(t, app, "acme")
+	key := dboutreach.NewOptOutKey(own, nil)
+	exports := dboutreach.NewErasures(own, key)
+	for _, table := range exports.Tables() {
+		_, err := exports.Read(ctx, "acme", table, "", 100, 1<<20, func(string) {})
+		require.NoError(t, err, table.Name)
+	}
+
+	contacts := dboutreach.NewContacts(own, key)
+	filter := contact.Filter{Any: []contact.Filter{
+		{Tag: "vip"}, {Not: &contact.Filter{List: uuid.NewString()}}, {Field: "city", Exists: new(true)},
+	}}
+	_, _, err := contacts.Search(ctx, "acme", filter, 0, 10)
+	require.NoError(t, err)
+	_, err = contacts.Count(ctx, "acme", filter)
+	require.NoError(t, err)
+
+	dbtest.ExecAll(t, app,
+		`INSERT INTO senders (tenant, id, name, phone_number_id, business_account_id, token, token_key, per_second, state, created_at,
+				updated_at)
+			VALUES ('acme', '0198c0de-0000-7000-8000-000000000001', 'a', '1', '1', '', 'k', 1, 'active', now(), now())`)
+	id := uuid.New()
+	dbtest.ExecAll(t, app, `INSERT INTO campaigns (id, tenant, name, sender, template, audience, state, created_by, created_at, updated_at)
+		SELECT '`+id.String()+`', 'acme', 'spring', s.id, '{"type": "text", "text": {"body": "a"}}', '{"all": true}', 'draft', 'zoe',
+			now(), now() FROM senders s`)
+	_, err = dboutreach.NewCampaigns(own, key).Audience(ctx, "acme", id, 10)
+	require.NoError(t, err)
+
+	for _, within := range []time.Duration{time.Minute, 0} {
+		_, _, err = dblistings.NewReplays(own).Count(ctx, listing.ReplayFilter{}, within, time.Now())
+		require.NoError(t, err)
+	}
 }
 
 // What an erasure does is put together when it runs, and a role of its own does it.
@@ -229,14 +282,14 @@ func TestOnePartOnly(t *testing.T) {
 	require.ErrorContains(t, err, "permission denied")
 }
 
-// A part is not given to a role that would lose what it needs, nor for workers that need all.
+// A part is not given to a role that would lose what it needs, nor for processes that there are not.
 func TestPartsAreRefused(t *testing.T) {
 	t.Parallel()
 
 	ctx := t.Context()
 	migrating, working := roles(t)
 	app := working.Config().ConnConfig.User
-	for role, queue := range map[string]string{app: "drafts", migrating.Config().ConnConfig.User: "drafts", "other": "api"} {
+	for role, queue := range map[string]string{app: "drafts", migrating.Config().ConnConfig.User: "drafts", "other": "jobs"} {
 		require.Error(t, db.Migrate(ctx, migrating, db.GrantTo(app), db.GrantPart(queue, role)), role)
 	}
 	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(app)))

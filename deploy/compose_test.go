@@ -40,7 +40,7 @@ const (
 // secrets are the lines of .env without which the Compose file is refused.
 var secrets = []string{
 	"POSTGRES_PASSWORD=pg-0123", "DATABASE_OWNER_PASSWORD=own-4567", "DATABASE_PASSWORD=app-89ab",
-	"DATABASE_PAGES_PASSWORD=pages-cdef",
+	"DATABASE_API_PASSWORD=api-cdef", "DATABASE_PAGES_PASSWORD=pages-cdef",
 	"DATABASE_WORKER_PASSWORD=worker-cdef", "DATABASE_CRAWLER_PASSWORD=crawler-cdef",
 	"DATABASE_IMPORTER_PASSWORD=importer-cdef", "DATABASE_DISPATCHER_PASSWORD=dispatcher-cdef",
 	"DATABASE_BRIDGE_PASSWORD=bridge-cdef",
@@ -52,7 +52,7 @@ var secrets = []string{
 var later = map[string]bool{
 	"DATABASE_PAGES_PASSWORD": true, "CHROMIUM_PASSWORD": true, "DATABASE_WORKER_PASSWORD": true,
 	"DATABASE_CRAWLER_PASSWORD": true, "DATABASE_IMPORTER_PASSWORD": true, "DATABASE_DISPATCHER_PASSWORD": true,
-	"DATABASE_BRIDGE_PASSWORD": true,
+	"DATABASE_BRIDGE_PASSWORD": true, "DATABASE_API_PASSWORD": true,
 }
 
 // aKey is 32 bytes as base64.

@@ -148,7 +148,8 @@ func TestEraseTenant(t *testing.T) {
 	pool, ctx := filled(t), t.Context()
 	s := dboutreach.NewErasures(pool, nil)
 	k := &killer{}
-	mortal, err := db.Open(ctx, dbtest.Direct(t, pool), 2, func(c *pgxpool.Config) { c.ConnConfig.Tracer = k })
+	part := dbtest.Part(t, pool, "listings").Config().ConnString()
+	mortal, err := db.Open(ctx, part, 2, func(c *pgxpool.Config) { c.ConnConfig.Tracer = k })
 	require.NoError(t, err)
 	t.Cleanup(mortal.Close)
 	dying := dboutreach.NewErasures(mortal, nil)

@@ -1,6 +1,7 @@
 package outreach
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -18,7 +19,8 @@ type tenantTable struct {
 	late   string      // condition of rows that an export reads after the others, which may become such ones meanwhile
 	erase  string      // statement in place of the usual one; its arguments and columns are those of eraseText
 	also   string      // CTE about the rows that are gone, in the usual one
-	files  bool        // they have files
+	gone   string      // columns of these that also, or files, looks at
+	files  bool        // they have files: blob, bytes and copy_bytes are columns of gone
 	kept   string      // why rows stay
 }
 
@@ -50,7 +52,7 @@ var tenantTables = []tenantTable{
 	{name: "saved_deliveries", key: keyColumns("uuid", "id")},
 	{name: "saved_targets", key: keyColumns("uuid", "id"), hidden: []string{"token", "box", "box_key", "address"}},
 	{
-		name: "saved_searches", key: keyColumns("uuid", "id"),
+		name: "saved_searches", key: keyColumns("uuid", "id"), gone: "id",
 		also: `told AS (
     INSERT INTO saved_changes (search, version, at) SELECT id, nextval('saved_version'), now() FROM gone
     ON CONFLICT (search) DO UPDATE SET version = excluded.version, at = excluded.at
@@ -71,7 +73,7 @@ var tenantTables = []tenantTable{
 	{name: "upload_keys", key: keyColumns("uuid", "upload", "key")},
 	{name: "upload_chunks", key: []keyColumn{{"upload", "uuid"}, {"n", "int"}}},
 	{
-		name: "uploads", key: keyColumns("uuid", "id"), files: true,
+		name: "uploads", key: keyColumns("uuid", "id"), gone: "blob, bytes, copy_bytes", files: true,
 		also: `marked AS (
     INSERT INTO unused_blobs (key, due_at) SELECT DISTINCT blob, '-infinity'::timestamptz FROM gone WHERE blob <> ''
     ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at
@@ -143,7 +145,8 @@ WHERE %[4]s(%[1]s) > (%[5]s) ORDER BY %[1]s LIMIT $3`, key, selected, t.name, ow
 
 // eraseText deletes those of $3 rows after the place $2 that are of the tenant $1. It returns the place to go on from,
 // whether there may be more rows, and how many rows, files and bytes of them are gone. A row that is written meanwhile
-// may stay: the next pass finds it.
+// may stay: the next pass finds it. It reads no column but those of the key, the tenant and gone, so that the role that
+// erases need not read what tenants have.
 func (t tenantTable) eraseText() string {
 	if t.erase != "" {
 		return t.erase
@@ -158,12 +161,12 @@ func (t tenantTable) eraseText() string {
 	}
 	return fmt.Sprintf(`/* sqlTenantErase %[2]s */
 WITH looked AS MATERIALIZED (%[1]s), gone AS (
-    DELETE FROM %[2]s WHERE ctid = ANY (ARRAY(SELECT place FROM looked WHERE mine)) AND %[3]s = $1 RETURNING *
+    DELETE FROM %[2]s WHERE ctid = ANY (ARRAY(SELECT place FROM looked WHERE mine)) AND %[3]s = $1 RETURNING %[6]s
 )%[4]s
 SELECT coalesce((SELECT at FROM looked ORDER BY n DESC LIMIT 1), $2), (SELECT count(*) FROM looked) = $3,
     (SELECT count(*) FROM gone), %[5]s`,
 		t.looked(fmt.Sprintf("ctid AS place, %s = $1 AS mine, row_number() OVER (ORDER BY %s) AS n", t.of(), t.order())),
-		t.name, t.of(), also, files)
+		t.name, t.of(), also, files, cmp.Or(t.gone, "1"))
 }
 
 func (t tenantTable) order() string {

@@ -28,7 +28,7 @@ import (
 //	network      an IP address or a network in CIDR notation
 //	platform     a name of a platform
 //	hostport     a host and a port
-//	partrole     a name of a task queue, = and a name of a role of the database
+//	partrole     a name of a task queue, bridge or api, = and a name of a role of the database
 //	host         a host name without a port
 //	amqpname     a name of an exchange, queue or routing key that is not reserved by the broker
 //	issuer       an OIDC issuer
@@ -146,7 +146,7 @@ func (r rules) expected(tag string) string {
 		case "platform":
 			return "a name of a platform such as kijiji"
 		case "partrole":
-			return "a task queue, or bridge, and a role such as browser=conveyor_pages"
+			return "a task queue, bridge or api, and a role such as browser=conveyor_pages"
 		case "hostport":
 			return "a host and a port such as images.internal:8080"
 		case "host":

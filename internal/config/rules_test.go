@@ -100,7 +100,7 @@ var bounds = []struct {
 	{"CONVEYOR_BROWSER_MAX_RSS", "512|1536", "511|0",
 		"CONVEYOR_BROWSER_MAX_RSS is 511, expected 512 or more: Chromium alone takes that"},
 	{"CONVEYOR_DATABASE_ROLES", "|browser=conveyor_pages|browser=a,drafts=b", "browser|=a|browser=a,b",
-		`CONVEYOR_DATABASE_ROLES is "browser", expected a task queue, or bridge, and a role such as browser=conveyor_pages`},
+		`CONVEYOR_DATABASE_ROLES is "browser", expected a task queue, bridge or api, and a role such as browser=conveyor_pages`},
 	{"CONVEYOR_BROWSER_URL", "|http://x:p@c:9222", "chromium:9222|https://c|ws://c",
 		"CONVEYOR_BROWSER_URL is not a URL that begins with http://"},
 	{"CHROME_DEVTOOLS_URL", "|http://c:9222|https://c|ws://c/x|wss://c/x", "chrome:9222|amqp://c|c",

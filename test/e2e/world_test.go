@@ -61,6 +61,7 @@ type world struct {
 	dir      string
 	env      []string
 	db       *pgxpool.Pool
+	part     string // address of the database for the role of the API
 	broker   *bridgetest.Broker
 	temporal client.Client
 	space    string // namespace
@@ -105,8 +106,10 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 		"CONVEYOR_IMAGE_INTERVAL=10ms",
 		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of these tests are old: they are archived only on demand
 	)
-	if os.Getenv("DATABASE_LISTEN_URL") != "" { // DATABASE_URL is a pooler
+	if os.Getenv("DATABASE_LISTEN_URL") != "" { // DATABASE_URL is a pooler, which knows no other role
 		w.env = append(w.env, "DATABASE_LISTEN_URL="+dbtest.Direct(t, w.db))
+	} else {
+		w.part = dbtest.Part(t, w.db, "api").Config().ConnString()
 	}
 	w.env = append(w.env, settings...)
 	var err error
@@ -199,7 +202,11 @@ func (w *world) start(role string, settings ...string) *process {
 	w.t.Helper()
 
 	p := &process{cmd: exec.Command(binary, role), role: role, log: new(syncBuffer), end: make(chan struct{})}
-	p.cmd.Env = slices.Concat(w.env, settings)
+	p.cmd.Env = slices.Clone(w.env)
+	if role == "api" && w.part != "" {
+		p.cmd.Env = append(p.cmd.Env, "DATABASE_URL="+w.part)
+	}
+	p.cmd.Env = append(p.cmd.Env, settings...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(w.t, p.cmd.Start())

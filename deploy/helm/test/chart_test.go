@@ -734,10 +734,11 @@ func TestDatabaseOfPages(t *testing.T) {
 	} {
 		require.Equal(t, want, key(told, name), name)
 	}
-	told = render(t, `{settings: {CONVEYOR_DATABASE_ROLES: "bridge=b,crawl=c,upload_jobs=i,upload_chunks=i,import_persistence=i,listings=w"}}`)
+	told = render(t, `{settings: {CONVEYOR_DATABASE_ROLES: "api=a,bridge=b,crawl=c,upload_jobs=i,upload_chunks=i,import_persistence=i,listings=w"}}`)
 	for name, want := range map[string]string{
 		"bridge": "DATABASE_BRIDGE_URL DATABASE_BRIDGE_LISTEN_URL", "crawler": "DATABASE_CRAWLER_URL DATABASE_CRAWLER_LISTEN_URL",
-		"importer": "DATABASE_IMPORTER_URL DATABASE_IMPORTER_LISTEN_URL", "worker": all, "dispatcher": all, "api": all,
+		"importer": "DATABASE_IMPORTER_URL DATABASE_IMPORTER_LISTEN_URL", "worker": all, "dispatcher": all,
+		"api": "DATABASE_API_URL DATABASE_API_LISTEN_URL",
 	} {
 		require.Equal(t, want, key(told, name), name)
 	}

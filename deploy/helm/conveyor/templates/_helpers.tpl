@@ -90,7 +90,7 @@ envFrom:
 {{- end }}
 env:
   {{- $parts := .queues | default list }}
-  {{- if eq .role "bridge" }}{{ $parts = list "bridge" }}{{ end }}
+  {{- if has .role (list "api" "bridge") }}{{ $parts = list .role }}{{ end }}
   {{- $own := not (empty $parts) }}
   {{- $pages := true }}
   {{- $granted := get $root.Values.settings "CONVEYOR_DATABASE_ROLES" }}
