@@ -46,10 +46,19 @@ const sqlDiskLog = `/* sqlDiskLog */ SELECT coalesce(sum(size), 0)::bigint FROM 
 // negative where they take more. While Postgres does not answer, which its own check tells, it is what it was: before
 // the first answer, as many as there are.
 func (d *Disk) Free(ctx context.Context) int64 {
-	if d.asking.TryLock() { // others take what is known
-		defer d.asking.Unlock()
-		d.ask(ctx)
+	free := d.last()
+	switch {
+	case free == math.MaxInt64: // nothing is known: what is asked for at once waits for the first answer
+		d.asking.Lock()
+	case !d.asking.TryLock():
+		return free
 	}
+	defer d.asking.Unlock()
+	d.ask(ctx)
+	return d.last()
+}
+
+func (d *Disk) last() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.free

@@ -2,11 +2,13 @@ package db_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
@@ -31,5 +33,17 @@ func TestDisk(t *testing.T) {
 	require.Positive(t, free)
 	now = now.Add(30 * time.Second)
 	require.Equal(t, free, d.Free(away), "it does not answer")
+
+	d = db.NewDisk(pool, size, clock)
+	var asking errgroup.Group
+	for range 4 {
+		asking.Go(func() error {
+			if d.Free(t.Context()) == math.MaxInt64 {
+				return errors.New("one that was asked for with the first did not wait for its answer")
+			}
+			return nil
+		})
+	}
+	require.NoError(t, asking.Wait())
 	require.Negative(t, db.NewDisk(pool, 1<<20, clock).Free(t.Context()))
 }
