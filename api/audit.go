@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"time"
 
@@ -20,13 +19,10 @@ type AuditLog struct {
 
 // Register implements Part.
 func (h AuditLog) Register(d *Door) {
-	Serve(d, Needs(access.Admin, huma.Operation{
-		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"operations"},
-		Summary: "List the actions of callers", RejectUnknownQueryParameters: true,
-		Description: "Every change by the API and the command line, what was given out of persons, and refused " +
-			"credentials, the newest first. Filters combine. Entries cannot be changed, nor deleted in their first 90 " +
-			"days. Pages are by position: pass next_cursor as cursor.",
-	}), h.list)
+	Serve(d, Needs(access.Admin, Query("operations", "list-audit", "GET /audit", "List the actions of callers",
+		"Every change by the API and the command line, what was given out of persons, and refused credentials, the newest "+
+			"first. Filters combine. Entries cannot be changed, nor deleted in their first 90 days. Pages are by position: "+
+			"pass next_cursor as cursor.")), h.list)
 }
 
 type listAuditInput struct {

@@ -216,6 +216,36 @@ const (
 // securityScheme is the name of the document's only security scheme.
 const securityScheme = "bearer"
 
+// Op is an operation and what the document says of it: its tag and name, its method and path in one, a line on what it
+// does, what else its callers should know, and statuses: one below 300 is that of success, 200 or 204 where none is.
+func Op(tag, id, route, summary, description string, statuses ...int) huma.Operation {
+	method, path, _ := strings.Cut(route, " ")
+	o := huma.Operation{
+		OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary, Description: description,
+	}
+	for _, status := range statuses {
+		if status < 300 {
+			o.DefaultStatus = status
+		} else {
+			o.Errors = append(o.Errors, status)
+		}
+	}
+	return o
+}
+
+// Query is Op for a GET with filters: unknown parameters are refused, as a misspelt filter would let all through.
+func Query(tag, id, route, summary, description string, statuses ...int) huma.Operation {
+	o := Op(tag, id, route, summary, description, statuses...)
+	o.RejectUnknownQueryParameters = true
+	return o
+}
+
+// Within sets the time that an answer may take, instead of RequestTimeout.
+func Within(timeout time.Duration, o huma.Operation) huma.Operation {
+	o.Metadata = map[string]any{TimeoutKey: timeout}
+	return o
+}
+
 // Needs sets the role that an operation requires, for the gate and for the document. An operation without a role that
 // is not in openOperations is for admins. Of the statuses that are errors, 401, 403, 429, 503 and, where the path has a
 // parameter, 404 are added here, and 422 and 500 by huma: an operation names the others.

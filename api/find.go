@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 	"sync"
@@ -29,14 +28,12 @@ type Find struct {
 // Register implements Part.
 func (h Find) Register(d *Door) {
 	h.door = d
-	Serve(d, NeedsTenant(access.Read, huma.Operation{
-		OperationID: "find", Method: http.MethodGet, Path: "/find", Tags: []string{"operations"},
-		Summary: "Find single things of any kind", RejectUnknownQueryParameters: true,
-		Description: "By ID, number, address, workflow ID, the beginning of a street address, or words: at most 10, " +
-			"exact ones first. What takes longer than 300 ms is left out, and partial names its kind. Campaigns, " +
-			"uploads and messages are found for the tenant of the request; a key of a tenant finds nothing else. Requests " +
-			"for drafts and messages are found by their ID. Contacts, and recipients of messages, are not found.",
-	}).Operation, h.find) // it is of no tenant where none is named
+	Serve(d, NeedsTenant(access.Read, Query("operations", "find", "GET /find", "Find single things of any kind",
+		"By ID, number, address, workflow ID, the beginning of a street address, or words: at most 10, exact ones first. "+
+			"What takes longer than 300 ms is left out, and partial names its kind. Campaigns, uploads and messages are found "+
+			"for the tenant of the request; a key of a tenant finds nothing else. Requests for drafts and messages are found "+
+			"by their ID. Contacts, and recipients of messages, are not "+
+			"found.")).Operation, h.find) // it is of no tenant where none is named
 }
 
 const (

@@ -3,13 +3,11 @@ package api
 import (
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
@@ -37,20 +35,15 @@ type Flow struct {
 // Register implements Part.
 func (h Flow) Register(d *Door) {
 	h.door, h.kept = d, &keptLines{of: map[string]*lineFigures{}}
-	Serve(d, Needs(access.Read, huma.Operation{
-		OperationID: "get-flow", Method: http.MethodGet, Path: "/flow", Tags: []string{"operations"},
-		Summary: "Get what passed through the pipelines", RejectUnknownQueryParameters: true,
-		Description: "Counted in whole minutes, the current one included, in the transactions that made the changes. An " +
-			"advert that comes in is unchanged, new, changed, back, a twin, refused or withheld, once it is settled. The lines " +
-			"of crawls and outreach are of what was under way in the window: crawl runs and campaigns with all that is theirs, " +
-			"and the files of contacts that came in it, of all tenants. They are some seconds old.",
-	}), h.flow)
-	Serve(d, Needs(access.Read, huma.Operation{
-		OperationID: "list-recent-listings", Method: http.MethodGet, Path: "/listings/recent", Tags: []string{"listings"},
-		Summary: "List what happened to adverts last", RejectUnknownQueryParameters: true,
-		Description: "The newest first. Pass a seq as after for what is newer; after says which. Adverts that were " +
-			"seen again unchanged are not in it, nor results of replays that are the same as before.",
-	}), h.recent)
+	Serve(d, Needs(access.Read, Query("operations", "get-flow", "GET /flow", "Get what passed through the pipelines",
+		"Counted in whole minutes, the current one included, in the transactions that made the changes. An advert that "+
+			"comes in is unchanged, new, changed, back, a twin, refused or withheld, once it is settled. The lines of crawls "+
+			"and outreach are of what was under way in the window: crawl runs and campaigns with all that is theirs, and the "+
+			"files of contacts that came in it, of all tenants. They are some seconds old.")), h.flow)
+	Serve(d, Needs(access.Read, Query("listings", "list-recent-listings", "GET /listings/recent",
+		"List what happened to adverts last",
+		"The newest first. Pass a seq as after for what is newer; after says which. Adverts that were seen again unchanged "+
+			"are not in it, nor results of replays that are the same as before.")), h.recent)
 }
 
 // flowWindows are the times that GET /flow can be asked for.

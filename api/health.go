@@ -29,10 +29,9 @@ type Health struct {
 // Register implements Part.
 func (h Health) Register(d *Door) {
 	r := &readiness{checks: h.Checks, unpolled: h.Unpolled, log: d.Log.Error}
-	Serve(d, huma.Operation{
-		OperationID: "health", Method: http.MethodGet, Path: "/health", Tags: []string{"operations"},
-		Summary: "Check that the process is alive", Description: "Depends on no other service. No credentials are required.",
-	}, func(context.Context, *struct{}) (*Body[Liveness], error) {
+	Serve(d, Op("operations", "health", "GET /health", "Check that the process is alive",
+		"Depends on no other service. No credentials are "+
+			"required."), func(context.Context, *struct{}) (*Body[Liveness], error) {
 		return BodyOf(Liveness{Status: "ok", Version: d.Version}), nil
 	})
 	Serve(d, huma.Operation{

@@ -3,10 +3,7 @@ package api
 import (
 	"context"
 	"crypto/rand"
-	"net/http"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
@@ -23,21 +20,13 @@ type Keys struct {
 // Register implements Part.
 func (h Keys) Register(d *Door) {
 	h.door = d
-	Serve(d, Needs(access.Admin, huma.Operation{
-		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Tags: []string{"keys"},
-		Summary: "List API keys", Description: "Every key ever created, the oldest first, without their secrets.",
-	}), h.list)
-	Serve(d, Needs(access.Admin, huma.Operation{
-		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Tags: []string{"keys"},
-		Summary: "Create an API key", DefaultStatus: http.StatusCreated, Errors: []int{409},
-		Description: "The answer holds the key, which is not shown again. Creating the first key turns authentication on: " +
-			"from then on, operations require a key or token.",
-	}), h.create)
-	Serve(d, Needs(access.Admin, huma.Operation{
-		OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{key}", Tags: []string{"keys"},
-		Summary:     "Revoke an API key",
-		Description: "Permanently, in every process within 5 seconds. A key that is revoked already stays as it is.",
-	}), h.revoke)
+	Serve(d, Needs(access.Admin, Op("keys", "list-keys", "GET /keys", "List API keys",
+		"Every key ever created, the oldest first, without their secrets.")), h.list)
+	Serve(d, Needs(access.Admin, Op("keys", "create-key", "POST /keys", "Create an API key",
+		"The answer holds the key, which is not shown again. Creating the first key turns authentication on: from then on, "+
+			"operations require a key or token.", 201, 409)), h.create)
+	Serve(d, Needs(access.Admin, Op("keys", "revoke-key", "DELETE /keys/{key}", "Revoke an API key",
+		"Permanently, in every process within 5 seconds. A key that is revoked already stays as it is.")), h.revoke)
 }
 
 // A Key is an API key without its secret.

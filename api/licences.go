@@ -2,9 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/internal/licences"
@@ -15,12 +12,10 @@ type Licences struct{}
 
 // Register implements Part.
 func (h Licences) Register(d *Door) {
-	Serve(d, Needs(access.Read, huma.Operation{
-		OperationID: "list-licences", Method: http.MethodGet, Path: "/licences", Tags: []string{"operations"},
-		Summary: "List what the program contains of others",
-		Description: "Go modules of the binary, and npm packages and fonts of the console, with their licences, as " +
-			"conveyor version --licences prints them.",
-	}), h.list)
+	Serve(d, Needs(access.Read, Op("operations", "list-licences", "GET /licences",
+		"List what the program contains of others",
+		"Go modules of the binary, and npm packages and fonts of the console, with their licences, as conveyor version "+
+			"--licences prints them.")), h.list)
 }
 
 // LicenceList is the answer of GET /licences.

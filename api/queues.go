@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,14 +18,11 @@ type Queues struct {
 
 // Register implements Part.
 func (h Queues) Register(d *Door) {
-	Serve(d, Needs(access.Read, huma.Operation{
-		OperationID: "queues", Method: http.MethodGet, Path: "/queues", Tags: []string{"operations"},
-		Summary: "Get the backlog of every queue",
-		Description: "Depth, consumers and rates of every queue; the outbox; open dead letters; backlog and " +
-			"schedule-to-start of Temporal's task queues; hosts delayed by the rate limiter; adverts and images that were " +
-			"not finished; crawl runs; imports of contacts, messages and webhooks that wait. A part that a service did not answer in time is empty and listed in unknown. The answer is at " +
-			"most a second old.",
-	}), h.report)
+	Serve(d, Needs(access.Read, Op("operations", "queues", "GET /queues", "Get the backlog of every queue",
+		"Depth, consumers and rates of every queue; the outbox; open dead letters; backlog and schedule-to-start of "+
+			"Temporal's task queues; hosts delayed by the rate limiter; adverts and images that were not finished; crawl "+
+			"runs; imports of contacts, messages and webhooks that wait. A part that a service did not answer in time is "+
+			"empty and listed in unknown. The answer is at most a second old.")), h.report)
 }
 
 func (h Queues) report(ctx context.Context, _ *struct{}) (*Body[backlog.Report], error) {
@@ -43,12 +39,10 @@ type QueueHistory struct {
 // Register implements Part.
 func (h QueueHistory) Register(d *Door) {
 	h.door = d
-	Serve(d, Needs(access.Read, huma.Operation{
-		OperationID: "get-queue-history", Method: http.MethodGet, Path: "/queues/history", Tags: []string{"operations"},
-		Summary: "Get what waited in the queues", RejectUnknownQueryParameters: true,
-		Description: "Samples of every 30 seconds, kept for 48 hours; at most 240 points a queue. A time at which no API " +
-			"ran has none.",
-	}), h.history)
+	Serve(d, Needs(access.Read, Query("operations", "get-queue-history", "GET /queues/history",
+		"Get what waited in the queues",
+		"Samples of every 30 seconds, kept for 48 hours; at most 240 points a queue. A time at which no API ran has "+
+			"none.")), h.history)
 }
 
 // historyWindows are the times that GET /queues/history can be asked for, and the lengths of their slots.

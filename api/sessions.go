@@ -361,17 +361,11 @@ func (h Sessions) failed(ctx context.Context, in byRequest, to string, err error
 
 // others registers what an admin sees and does of the sessions of all callers.
 func (h Sessions) others(d *Door) {
-	Serve(d, Needs(access.Admin, huma.Operation{
-		OperationID: "list-sessions", Method: http.MethodGet, Path: "/sessions", Tags: []string{"session"},
-		Summary:     "List the sessions of browsers",
-		Description: "Those that are open, the last used first, at most 1,000.",
-	}), h.list)
-	Serve(d, Needs(access.Admin, huma.Operation{
-		OperationID: "end-sessions", Method: http.MethodDelete, Path: "/sessions", Tags: []string{"session"},
-		Summary: "End all sessions of a caller",
-		Description: "In every process within 5 seconds. Who may still log in can open another: revoke the key, or take the " +
-			"person's role away at the issuer, first. Without sessions of the caller nothing happens.",
-	}), h.end)
+	Serve(d, Needs(access.Admin, Op("session", "list-sessions", "GET /sessions", "List the sessions of browsers",
+		"Those that are open, the last used first, at most 1,000.")), h.list)
+	Serve(d, Needs(access.Admin, Op("session", "end-sessions", "DELETE /sessions", "End all sessions of a caller",
+		"In every process within 5 seconds. Who may still log in can open another: revoke the key, or take the person's "+
+			"role away at the issuer, first. Without sessions of the caller nothing happens.")), h.end)
 }
 
 // An OpenSession is a session of a browser, without its secret.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -48,25 +47,17 @@ type CrawlStarter interface {
 // Register implements api.Part.
 func (h Crawls) Register(d *api.Door) {
 	h.door = d
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "start-crawl-run", Method: http.MethodPost, Path: "/crawl-runs", Tags: []string{"crawl"},
-		Summary: "Start the crawl of a site", Errors: []int{409}, DefaultStatus: http.StatusCreated,
-		Description: "Settings that are left out have their defaults, which CRAWL_MAX_PAGES, CRAWL_MAX_DEPTH and " +
-			"MAX_RETRIES may change. The run is stored when the answer comes; while Temporal is away, it begins later, and " +
-			"the answer has a warning. A request that is repeated with its Idempotency-Key is one run.",
-	}), h.create)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "list-crawl-runs", Method: http.MethodGet, Path: "/crawl-runs", Tags: []string{"crawl"},
-		Summary: "List crawl runs, the newest first", RejectUnknownQueryParameters: true,
-	}), h.list)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "get-crawl-run", Method: http.MethodGet, Path: "/crawl-runs/{id}", Tags: []string{"crawl"},
-		Summary: "Get a crawl run: its state, settings and counts",
-	}), h.get)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "summarize-crawl-run", Method: http.MethodGet, Path: "/crawl-runs/{id}/summary", Tags: []string{"crawl"},
-		Summary: "Get the counts and pace of a crawl run",
-	}), h.summary)
+	api.Serve(d, api.Needs(access.Operate, api.Op("crawl", "start-crawl-run", "POST /crawl-runs",
+		"Start the crawl of a site",
+		"Settings that are left out have their defaults, which CRAWL_MAX_PAGES, CRAWL_MAX_DEPTH and MAX_RETRIES may "+
+			"change. The run is stored when the answer comes; while Temporal is away, it begins later, and the answer has a "+
+			"warning. A request that is repeated with its Idempotency-Key is one run.", 201, 409)), h.create)
+	api.Serve(d, api.Needs(access.Read, api.Query("crawl", "list-crawl-runs", "GET /crawl-runs",
+		"List crawl runs, the newest first", "")), h.list)
+	api.Serve(d, api.Needs(access.Read, api.Op("crawl", "get-crawl-run", "GET /crawl-runs/{id}",
+		"Get a crawl run: its state, settings and counts", "")), h.get)
+	api.Serve(d, api.Needs(access.Read, api.Op("crawl", "summarize-crawl-run", "GET /crawl-runs/{id}/summary",
+		"Get the counts and pace of a crawl run", "")), h.summary)
 	for _, act := range []struct {
 		name, to, summary, description string
 	}{
@@ -75,22 +66,18 @@ func (h Crawls) Register(d *api.Door) {
 		{"cancel", crawl.Cancelled, "Cancel a crawl run", "Requests under way are finished; URLs that wait are never " +
 			"requested. It cannot be resumed."},
 	} {
-		api.Serve(d, api.Needs(access.Operate, huma.Operation{
-			OperationID: act.name + "-crawl-run", Method: http.MethodPost, Path: "/crawl-runs/{id}/" + act.name,
-			Tags: []string{"crawl"}, Summary: act.summary, Errors: []int{409},
-			Description: act.description + " A run that is in that state already stays as it is; one that has ended otherwise " +
-				"is a conflict.",
-		}), func(ctx context.Context, in *crawlRunInput) (*api.Body[CrawlRun], error) {
+		api.Serve(d, api.Needs(access.Operate, api.Op("crawl", act.name+"-crawl-run", "POST /crawl-runs/{id}/"+act.name,
+			act.summary,
+			act.description+" A run that is in that state already stays as it is; one that has ended otherwise is a conflict.",
+			409)), func(ctx context.Context, in *crawlRunInput) (*api.Body[CrawlRun], error) {
 			return h.change(ctx, in.ID, act.to)
 		})
 	}
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "retry-crawl-run", Method: http.MethodPost, Path: "/crawl-runs/{id}/retry", Tags: []string{"crawl"},
-		Summary: "Request failed URLs of a crawl run again", Errors: []int{409},
-		Metadata: map[string]any{api.TimeoutKey: retryCrawlTimeout},
-		Description: "They are queued as if they had not been requested yet. A run that was completed is running again; one " +
-			"that was cancelled is a conflict. When the answer is 503 some may be queued: a repeated request queues the rest.",
-	}), h.retry)
+	api.Serve(d, api.Needs(access.Operate, api.Within(retryCrawlTimeout, api.Op("crawl", "retry-crawl-run",
+		"POST /crawl-runs/{id}/retry", "Request failed URLs of a crawl run again",
+		"They are queued as if they had not been requested yet. A run that was completed is running again; one that was "+
+			"cancelled is a conflict. When the answer is 503 some may be queued: a repeated request queues the rest.",
+		409))), h.retry)
 	h.inspect(d)
 }
 

@@ -56,44 +56,32 @@ type DraftStater interface {
 // Register implements api.Part.
 func (h Drafts) Register(d *api.Door) {
 	h.door = d
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "request-crawl", Method: http.MethodPost, Path: "/crawl-requests", Tags: []string{"drafts"},
-		Summary: "Request a product draft of a page", DefaultStatus: http.StatusAccepted, Errors: []int{409},
-		Description: "Publishes a crawl request, as other services do through RabbitMQ. It can be repeated with the same " +
-			"event_id, or the same Idempotency-Key, any number of times: it is one draft, asked for with the first headers " +
-			"and cookies. GET on Location has the outcome.",
-	}), h.request)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "list-crawl-requests", Method: http.MethodGet, Path: "/crawl-requests", Tags: []string{"drafts"},
-		Summary: "List crawl requests", RejectUnknownQueryParameters: true,
-		Description: "Those made with POST, the newest first. One that came through RabbitMQ is known when its draft is. " +
-			"A state is looked for in the next 10,000: a page may have fewer than there are, or none, and a next_cursor all " +
-			"the same. Pages are by position: pass next_cursor as cursor.",
-	}), h.requests)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "get-crawl-request", Method: http.MethodGet, Path: "/crawl-requests/{event_id}",
-		Tags: []string{"drafts"}, Summary: "Get the state of a crawl request",
-		Description: "Also of one that came through RabbitMQ. While Temporal is away, one that has no end yet is queued, " +
-			"with a warning.",
-	}), h.state)
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "cancel-crawl-request", Method: http.MethodPost, Path: "/crawl-requests/{event_id}/cancel",
-		Tags: []string{"drafts"}, Summary: "Cancel a crawl request for good", Errors: []int{409},
-		Description: "From the answer on no draft is stored for it; a page that is loading is given up, and a dead letter is " +
-			"resolved. One that is canceled already stays so; one that has its draft is a conflict. For another try of the page " +
-			"make a request with another event_id. One that came through RabbitMQ can be canceled while it is running or dead.",
-	}), h.cancel)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "search-drafts", Method: http.MethodGet, Path: "/drafts", Tags: []string{"drafts"},
-		Summary: "Search drafts", RejectUnknownQueryParameters: true,
-		Description: "The newest first. Filters combine. A name, an availability, a currency and a price are looked for in " +
-			"the next 10,000 that pass the others: a page may have fewer than there are, or none, and a next_cursor all the " +
-			"same. Pages are by position: pass next_cursor as cursor.",
-	}), h.search)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "get-draft", Method: http.MethodGet, Path: "/drafts/{id}", Tags: []string{"drafts"},
-		Summary: "Get a draft, with the source of each value",
-	}), h.get)
+	api.Serve(d, api.Needs(access.Operate, api.Op("drafts", "request-crawl", "POST /crawl-requests",
+		"Request a product draft of a page",
+		"Publishes a crawl request, as other services do through RabbitMQ. It can be repeated with the same event_id, or "+
+			"the same Idempotency-Key, any number of times: it is one draft, asked for with the first headers and cookies. "+
+			"GET on Location has the outcome.", 202, 409)), h.request)
+	api.Serve(d, api.Needs(access.Read, api.Query("drafts", "list-crawl-requests", "GET /crawl-requests",
+		"List crawl requests",
+		"Those made with POST, the newest first. One that came through RabbitMQ is known when its draft is. A state is "+
+			"looked for in the next 10,000: a page may have fewer than there are, or none, and a next_cursor all the same. "+
+			"Pages are by position: pass next_cursor as cursor.")), h.requests)
+	api.Serve(d, api.Needs(access.Read, api.Op("drafts", "get-crawl-request", "GET /crawl-requests/{event_id}",
+		"Get the state of a crawl request",
+		"Also of one that came through RabbitMQ. While Temporal is away, one that has no end yet is queued, with a "+
+			"warning.")), h.state)
+	api.Serve(d, api.Needs(access.Operate, api.Op("drafts", "cancel-crawl-request",
+		"POST /crawl-requests/{event_id}/cancel", "Cancel a crawl request for good",
+		"From the answer on no draft is stored for it; a page that is loading is given up, and a dead letter is resolved. "+
+			"One that is canceled already stays so; one that has its draft is a conflict. For another try of the page make a "+
+			"request with another event_id. One that came through RabbitMQ can be canceled while it is running or dead.",
+		409)), h.cancel)
+	api.Serve(d, api.Needs(access.Read, api.Query("drafts", "search-drafts", "GET /drafts", "Search drafts",
+		"The newest first. Filters combine. A name, an availability, a currency and a price are looked for in the next "+
+			"10,000 that pass the others: a page may have fewer than there are, or none, and a next_cursor all the same. "+
+			"Pages are by position: pass next_cursor as cursor.")), h.search)
+	api.Serve(d, api.Needs(access.Read, api.Op("drafts", "get-draft", "GET /drafts/{id}",
+		"Get a draft, with the source of each value", "")), h.get)
 	api.Stream(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-draft-file", Method: http.MethodGet, Path: "/drafts/{id}/files/{name}", Tags: []string{"drafts"},
 		Summary: "Get a file of a draft", Metadata: map[string]any{api.TimeoutKey: api.PictureTimeout},

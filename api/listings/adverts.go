@@ -2,7 +2,6 @@ package listings
 
 import (
 	"context"
-	"net/http"
 	"regexp"
 	"slices"
 	"time"
@@ -19,22 +18,18 @@ import (
 )
 
 func (h Listings) registerAdverts(d *api.Door) {
-	adverts := api.Needs(access.Read, huma.Operation{
-		OperationID: "list-adverts", Method: http.MethodGet, Path: "/adverts", Tags: []string{"listings"},
-		Summary: "List adverts that are no listings, with every reason", RejectUnknownQueryParameters: true,
-		Description: "Adverts that were rejected, or that another advert is shown for, the newest revision first. Pages are " +
-			"by position: pass next_cursor as cursor. Reason and text are looked for in the next 10,000: a page may have " +
-			"fewer than there are, or none, and a next_cursor all the same. POST /listings/{platform}/{platform_id}/process takes " +
-			"one through the pipeline again, POST /replays those of a filter.",
-	})
+	adverts := api.Needs(access.Read, api.Query("listings", "list-adverts", "GET /adverts",
+		"List adverts that are no listings, with every reason",
+		"Adverts that were rejected, or that another advert is shown for, the newest revision first. Pages are by "+
+			"position: pass next_cursor as cursor. Reason and text are looked for in the next 10,000: a page may have fewer "+
+			"than there are, or none, and a next_cursor all the same. POST /listings/{platform}/{platform_id}/process takes "+
+			"one through the pipeline again, POST /replays those of a filter."))
 	adverts.Metadata[api.TimeoutKey] = api.SearchTimeout
 	api.Serve(d, adverts, h.adverts)
-	reasons := api.Needs(access.Read, huma.Operation{
-		OperationID: "count-advert-reasons", Method: http.MethodGet, Path: "/adverts/reasons", Tags: []string{"listings"},
-		Summary: "Count rejected adverts by reason, platform and day", RejectUnknownQueryParameters: true,
-		Description: "Those that are rejected now, by the day (UTC) on which their newest revision came. One with several " +
-			"reasons counts with each.",
-	})
+	reasons := api.Needs(access.Read, api.Query("listings", "count-advert-reasons", "GET /adverts/reasons",
+		"Count rejected adverts by reason, platform and day",
+		"Those that are rejected now, by the day (UTC) on which their newest revision came. One with several reasons "+
+			"counts with each."))
 	reasons.Metadata[api.TimeoutKey] = api.SearchTimeout
 	api.Serve(d, reasons, h.advertReasons)
 }

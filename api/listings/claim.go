@@ -2,7 +2,6 @@ package listings
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -15,10 +14,8 @@ import (
 // registerClaims serves what says that a listing's owner has taken it over.
 func (h Listings) registerClaims(d *api.Door) {
 	op := func(id, verb, summary, description string) huma.Operation {
-		return api.Needs(access.Operate, huma.Operation{
-			OperationID: id, Method: http.MethodPost, Path: "/listings/{platform}/{platform_id}/" + verb,
-			Tags: []string{"listings"}, Summary: summary, Description: description,
-		})
+		return api.Needs(access.Operate, api.Op("listings", id, "POST /listings/{platform}/{platform_id}/"+verb, summary,
+			description))
 	}
 	api.Serve(d, op("claim-listing", "claim", "Claim a listing for its owner",
 		"It stays visible as claimed, whether its platform still offers it or not, until the claim is lifted. One that was "+

@@ -3,7 +3,6 @@ package listings
 import (
 	"context"
 	"iter"
-	"net/http"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,14 +13,11 @@ import (
 )
 
 func (h Listings) registerExport(d *api.Door) {
-	export := api.Needs(access.Read, huma.Operation{
-		OperationID: "export-listings", Method: http.MethodGet, Path: "/listings/export", Tags: []string{"listings"},
-		Summary: "Export listings", Errors: []int{400}, RejectUnknownQueryParameters: true,
-		Description: "All listings that the filters of GET /listings let through, the newest first, as CSV with a header, as " +
-			"a JSON document a line, or as a GeoJSON FeatureCollection of those that have coordinates. Cells of CSV that a " +
-			"spreadsheet would take for a formula have an apostrophe before them. An export that fails on the way ends " +
-			"without its last chunk.",
-	})
+	export := api.Needs(access.Read, api.Query("listings", "export-listings", "GET /listings/export", "Export listings",
+		"All listings that the filters of GET /listings let through, the newest first, as CSV with a header, as a JSON "+
+			"document a line, or as a GeoJSON FeatureCollection of those that have coordinates. Cells of CSV that a "+
+			"spreadsheet would take for a formula have an apostrophe before them. An export that fails on the way ends "+
+			"without its last chunk.", 400))
 	export.Responses = api.Streamed("The listings", "text/csv")
 	export.Responses["200"].Content["application/x-ndjson"] = &huma.MediaType{}
 	export.Responses["200"].Content["application/geo+json"] = &huma.MediaType{}

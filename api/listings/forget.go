@@ -2,10 +2,8 @@ package listings
 
 import (
 	"context"
-	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/api"
@@ -32,14 +30,11 @@ type Forgetter interface {
 // Register implements api.Part.
 func (h Forget) Register(d *api.Door) {
 	h.door = d
-	forget := api.Needs(access.Admin, huma.Operation{
-		OperationID: "forget-listing", Method: http.MethodDelete, Path: "/listings/{platform}/{platform_id}",
-		Tags: []string{"listings"}, Summary: "Delete an advert and all that was made of it",
-		DefaultStatus: http.StatusAccepted,
-		Description: "Payloads, revisions, listing, history, images, dead letters, waiting messages and workflow histories " +
-			"are deleted at once, files of the blob store that no other advert shows after fifteen minutes. Unless it is " +
-			"blocked, the advert comes back when it is scraped again. The audit names it by its ID only.",
-	})
+	forget := api.Needs(access.Admin, api.Op("listings", "forget-listing", "DELETE /listings/{platform}/{platform_id}",
+		"Delete an advert and all that was made of it",
+		"Payloads, revisions, listing, history, images, dead letters, waiting messages and workflow histories are deleted "+
+			"at once, files of the blob store that no other advert shows after fifteen minutes. Unless it is blocked, the "+
+			"advert comes back when it is scraped again. The audit names it by its ID only.", 202))
 	forget.Errors = []int{401, 403, 429, 503} // an advert that is not there is no error
 	api.Serve(d, forget, h.forget)
 }

@@ -49,20 +49,15 @@ func (h Listings) Register(d *api.Door) {
 		Description: "Filters combine. Pages are by position, not by number: pass next_cursor as cursor. A text that " +
 			"has no word to search for is a 400.",
 	}), h.search)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "get-listing", Method: http.MethodGet, Path: "/listings/{id}", Tags: []string{"listings"},
-		Summary: "Get a listing and how its advert was processed",
-		Description: "Also for adverts that were rejected or are duplicates: audit gives the reasons. The ID is that of " +
-			"the listing. Contact data is left out of the payloads, and for the role read everything that is not known to be " +
-			"free of personal data.",
-	}), h.get)
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "process-listing", Method: http.MethodPost, Path: "/listings/{platform}/{platform_id}/process",
-		Tags: []string{"listings"}, Summary: "Take an advert through the pipeline again",
-		DefaultStatus: http.StatusAccepted, Errors: []int{409},
-		Description: "Starts at a stage with the stored advert, changed or not. While the advert is being processed, the " +
-			"request joins its workflow.",
-	}), h.process)
+	api.Serve(d, api.Needs(access.Read, api.Op("listings", "get-listing", "GET /listings/{id}",
+		"Get a listing and how its advert was processed",
+		"Also for adverts that were rejected or are duplicates: audit gives the reasons. The ID is that of the listing. "+
+			"Contact data is left out of the payloads, and for the role read everything that is not known to be free of "+
+			"personal data.")), h.get)
+	api.Serve(d, api.Needs(access.Operate, api.Op("listings", "process-listing",
+		"POST /listings/{platform}/{platform_id}/process", "Take an advert through the pipeline again",
+		"Starts at a stage with the stored advert, changed or not. While the advert is being processed, the request joins "+
+			"its workflow.", 202, 409)), h.process)
 	h.registerClaims(d)
 	h.registerExport(d)
 	h.registerRents(d)

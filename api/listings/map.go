@@ -19,26 +19,18 @@ import (
 )
 
 func (h Listings) registerMap(d *api.Door) {
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "count-listings", Method: http.MethodGet, Path: "/listings/count", Tags: []string{"listings"},
-		Summary: "Count listings", Errors: []int{400}, RejectUnknownQueryParameters: true,
-		Description: "Of the same filters as GET /listings: exactly up to 1,000, and above that an estimate.",
-	}), h.count)
-	cells := api.Needs(access.Read, huma.Operation{
-		OperationID: "map-listings", Method: http.MethodGet, Path: "/listings/cells", Tags: []string{"listings"},
-		Summary: "Count listings by squares of the map", Errors: []int{400}, RejectUnknownQueryParameters: true,
-		Description: "Of the same filters as GET /listings; bbox is required. At most 400 squares. Listings without " +
-			"coordinates are in none.",
-	})
+	api.Serve(d, api.Needs(access.Read, api.Query("listings", "count-listings", "GET /listings/count", "Count listings",
+		"Of the same filters as GET /listings: exactly up to 1,000, and above that an estimate.", 400)), h.count)
+	cells := api.Needs(access.Read, api.Query("listings", "map-listings", "GET /listings/cells",
+		"Count listings by squares of the map",
+		"Of the same filters as GET /listings; bbox is required. At most 400 squares. Listings without coordinates are in "+
+			"none.", 400))
 	cells.Metadata[api.TimeoutKey] = api.SearchTimeout
 	api.Serve(d, cells, h.cells)
-	places := api.Needs(access.Read, huma.Operation{
-		OperationID: "list-neighbourhoods", Method: http.MethodGet, Path: "/neighbourhoods", Tags: []string{"listings"},
-		Summary: "List the districts of Montréal with their rents", Errors: []int{304},
-		RejectUnknownQueryParameters: true,
-		Description: "The 91 housing reference districts (City of Montréal, CC-BY 4.0), with limits simplified to 20 metres, " +
-			"and the active listings of each, within a minute. If-None-Match is answered by 304.",
-	})
+	places := api.Needs(access.Read, api.Query("listings", "list-neighbourhoods", "GET /neighbourhoods",
+		"List the districts of Montréal with their rents",
+		"The 91 housing reference districts (City of Montréal, CC-BY 4.0), with limits simplified to 20 metres, and the "+
+			"active listings of each, within a minute. If-None-Match is answered by 304.", 304))
 	places.Metadata[api.TimeoutKey] = api.SearchTimeout
 	api.Serve(d, places, h.neighbourhoods)
 }

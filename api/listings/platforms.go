@@ -2,10 +2,7 @@ package listings
 
 import (
 	"context"
-	"net/http"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
@@ -34,27 +31,18 @@ type ScraperStarter interface {
 // Register implements api.Part.
 func (h Platforms) Register(d *api.Door) {
 	h.door = d
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "list-platforms", Method: http.MethodGet, Path: "/platforms", Tags: []string{"platforms"},
-		Summary: "List rental sites with the settings and state of their scrapers",
-	}), h.list)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "get-platform", Method: http.MethodGet, Path: "/platforms/{name}", Tags: []string{"platforms"},
-		Summary: "Get a rental site with the settings and state of its scraper",
-	}), h.get)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "list-platform-cycles", Method: http.MethodGet, Path: "/platforms/{name}/cycles",
-		Tags: []string{"platforms"}, Summary: "List the cycles of a scraper, the newest first",
-		RejectUnknownQueryParameters: true,
-		Description:                  "The one under way included. Pass next_before as before for older ones.",
-	}), h.cycles)
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "set-platform", Method: http.MethodPatch, Path: "/platforms/{name}", Tags: []string{"platforms"},
-		Summary: "Change how a site is scraped",
-		Description: "Settings that are left out stay as they are. A change holds from the next request to the site until " +
-			"the next change; with reset, all settings first go back to their configured values, and refusals and suspicions " +
-			"are forgotten.",
-	}), h.set)
+	api.Serve(d, api.Needs(access.Read, api.Op("platforms", "list-platforms", "GET /platforms",
+		"List rental sites with the settings and state of their scrapers", "")), h.list)
+	api.Serve(d, api.Needs(access.Read, api.Op("platforms", "get-platform", "GET /platforms/{name}",
+		"Get a rental site with the settings and state of its scraper", "")), h.get)
+	api.Serve(d, api.Needs(access.Read, api.Query("platforms", "list-platform-cycles", "GET /platforms/{name}/cycles",
+		"List the cycles of a scraper, the newest first",
+		"The one under way included. Pass next_before as before for older ones.")), h.cycles)
+	api.Serve(d, api.Needs(access.Operate, api.Op("platforms", "set-platform", "PATCH /platforms/{name}",
+		"Change how a site is scraped",
+		"Settings that are left out stay as they are. A change holds from the next request to the site until the next "+
+			"change; with reset, all settings first go back to their configured values, and refusals and suspicions are "+
+			"forgotten.")), h.set)
 	h.searches(d)
 	for _, act := range []struct {
 		name, summary, description string
@@ -67,11 +55,9 @@ func (h Platforms) Register(d *api.Door) {
 		{"resume", "Resume scraping a site", "An open cycle continues from where it stopped.",
 			dblistings.PlatformChange{Paused: new(false)}},
 	} {
-		api.Serve(d, api.Needs(access.Operate, huma.Operation{
-			OperationID: act.name + "-platform", Method: http.MethodPost, Path: "/platforms/{name}/" + act.name,
-			Tags: []string{"platforms"}, Summary: act.summary, Description: act.description, Errors: []int{409},
-			DefaultStatus: http.StatusAccepted,
-		}), func(ctx context.Context, in *platformInput) (*api.Body[Platform], error) {
+		api.Serve(d, api.Needs(access.Operate, api.Op("platforms", act.name+"-platform",
+			"POST /platforms/{name}/"+act.name, act.summary, act.description, 202,
+			409)), func(ctx context.Context, in *platformInput) (*api.Body[Platform], error) {
 			return h.change(ctx, in.Name, act.change, nil)
 		})
 	}

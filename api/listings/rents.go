@@ -3,7 +3,6 @@ package listings
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,14 +14,12 @@ import (
 )
 
 func (h Listings) registerRents(d *api.Door) {
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "get-rents", Method: http.MethodGet, Path: "/stats/rents", Tags: []string{"listings"},
-		Summary: "Get the rents asked, by place, bedrooms and time", RejectUnknownQueryParameters: true,
-		Description: "A group is the listings of a place and a number of bedrooms that were published first in an interval, " +
-			"archived ones included, at the rent last asked. Adverts of one home count as one: the one that is shown, else the " +
-			"last of those asked for. Rooms in shared homes are left out unless property_type=room. " +
-			"since and until default to the last twelve months.",
-	}), h.rents)
+	api.Serve(d, api.Needs(access.Read, api.Query("listings", "get-rents", "GET /stats/rents",
+		"Get the rents asked, by place, bedrooms and time",
+		"A group is the listings of a place and a number of bedrooms that were published first in an interval, archived "+
+			"ones included, at the rent last asked. Adverts of one home count as one: the one that is shown, else the last of "+
+			"those asked for. Rooms in shared homes are left out unless property_type=room. since and until default to the "+
+			"last twelve months.")), h.rents)
 }
 
 type rentsInput struct {

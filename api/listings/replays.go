@@ -45,20 +45,13 @@ func (h Replays) Register(d *api.Door) {
 			"answer is 409 and names it. A request that is repeated joins the replay of the first: by its id, by its " +
 			"Idempotency-Key, or without either while one of the same stage, filter and rate is running.",
 	}), h.create)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "list-replays", Method: http.MethodGet, Path: "/replays", Tags: []string{"replays"},
-		Summary: "List replays, the newest first", RejectUnknownQueryParameters: true,
-	}), h.list)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "get-replay", Method: http.MethodGet, Path: "/replays/{id}", Tags: []string{"replays"},
-		Summary: "Get a replay and its progress",
-	}), h.get)
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "cancel-replay", Method: http.MethodDelete, Path: "/replays/{id}", Tags: []string{"replays"},
-		Summary: "Cancel a replay", Errors: []int{409},
-		Description: "No more adverts are started; those already started are processed to their end. The replay stays on " +
-			"record, as canceled.",
-	}), h.cancel)
+	api.Serve(d, api.Needs(access.Read, api.Query("replays", "list-replays", "GET /replays",
+		"List replays, the newest first", "")), h.list)
+	api.Serve(d, api.Needs(access.Read, api.Op("replays", "get-replay", "GET /replays/{id}",
+		"Get a replay and its progress", "")), h.get)
+	api.Serve(d, api.Needs(access.Operate, api.Op("replays", "cancel-replay", "DELETE /replays/{id}", "Cancel a replay",
+		"No more adverts are started; those already started are processed to their end. The replay stays on record, as "+
+			"canceled.", 409)), h.cancel)
 }
 
 // ReplayStart is the body of POST /replays.

@@ -2,9 +2,6 @@ package listings
 
 import (
 	"context"
-	"net/http"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
@@ -28,11 +25,9 @@ type StalenessStarter interface {
 // Register implements api.Part.
 func (h Staleness) Register(d *api.Door) {
 	h.door = d
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "run-staleness", Method: http.MethodPost, Path: "/staleness/run", Tags: []string{"listings"},
-		Summary: "Archive stale listings now", DefaultStatus: http.StatusAccepted,
-		Description: "Runs the check that is scheduled every few hours. A check that is running already is joined.",
-	}), h.run)
+	api.Serve(d, api.Needs(access.Operate, api.Op("listings", "run-staleness", "POST /staleness/run",
+		"Archive stale listings now",
+		"Runs the check that is scheduled every few hours. A check that is running already is joined.", 202)), h.run)
 }
 
 // StalenessRun is the answer of POST /staleness/run.

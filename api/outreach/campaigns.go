@@ -3,7 +3,6 @@ package outreach
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -45,46 +44,29 @@ type CampaignStarter interface {
 // Register implements api.Part.
 func (h Campaigns) Register(d *api.Door) {
 	h.door = d
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "create-campaign", Method: http.MethodPost, Path: "/campaigns", Tags: []string{"campaigns"},
-		Summary: "Create a campaign, as a draft", Errors: []int{409}, DefaultStatus: http.StatusCreated,
-		Description: "A request that is repeated with its Idempotency-Key is one campaign; with another body it is a " +
-			"conflict. Nothing is sent before it is started.",
-	}), h.create)
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "list-campaigns", Method: http.MethodGet, Path: "/campaigns", Tags: []string{"campaigns"},
-		Summary: "List campaigns, the newest first", RejectUnknownQueryParameters: true,
-	}), h.list)
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "get-campaign", Method: http.MethodGet, Path: "/campaigns/{id}", Tags: []string{"campaigns"},
-		Summary: "Get a campaign: its state, its counts, and the time left",
-	}), h.get)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "edit-campaign", Method: http.MethodPut, Path: "/campaigns/{id}", Tags: []string{"campaigns"},
-		Summary: "Replace a draft", Errors: []int{409},
-		Description: "A campaign that has been started, or is scheduled, is a conflict.",
-	}), h.edit)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "start-campaign", Method: http.MethodPost, Path: "/campaigns/{id}/start", Tags: []string{"campaigns"},
-		Summary: "Start a campaign, now or at a time", Errors: []int{409}, DefaultStatus: http.StatusAccepted,
-		Description: "Its audience is the contacts that are stored when it starts. Two campaigns of a tenant start at once; " +
-			"further ones, and those with a time, start in the tenant's turn, which comes every minute. A scheduled one gets " +
-			"the new time; one that runs stays as it is, unless a time to come is given.",
-	}), h.start)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "retry-failed-messages", Method: http.MethodPost, Path: "/campaigns/{id}/retry-failed",
-		Tags: []string{"campaigns"}, Summary: "Send failed messages of a campaign again", Errors: []int{409},
-		Metadata: map[string]any{api.TimeoutKey: api.RetryFailedTimeout},
-		Description: "Those that failed for a cause that may have passed. A campaign that was done is running again. When " +
-			"the answer is 503 some may be queued: a repeated request queues the rest.",
-	}), h.retryFailed)
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "list-campaign-messages", Method: http.MethodGet, Path: "/campaigns/{id}/messages",
-		Tags: []string{"campaigns"}, Summary: "List the messages of a campaign, by state",
-		RejectUnknownQueryParameters: true,
-		Description: "Filters of class and code look at the next 10,000: a page may have fewer than there are, or none, " +
-			"and a next_cursor all the same. Recipients are shown to callers with the role operate, masked.",
-	}), h.messages)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("campaigns", "create-campaign", "POST /campaigns",
+		"Create a campaign, as a draft",
+		"A request that is repeated with its Idempotency-Key is one campaign; with another body it is a conflict. Nothing "+
+			"is sent before it is started.", 201, 409)), h.create)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Query("campaigns", "list-campaigns", "GET /campaigns",
+		"List campaigns, the newest first", "")), h.list)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Op("campaigns", "get-campaign", "GET /campaigns/{id}",
+		"Get a campaign: its state, its counts, and the time left", "")), h.get)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("campaigns", "edit-campaign", "PUT /campaigns/{id}",
+		"Replace a draft", "A campaign that has been started, or is scheduled, is a conflict.", 409)), h.edit)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("campaigns", "start-campaign", "POST /campaigns/{id}/start",
+		"Start a campaign, now or at a time",
+		"Its audience is the contacts that are stored when it starts. Two campaigns of a tenant start at once; further "+
+			"ones, and those with a time, start in the tenant's turn, which comes every minute. A scheduled one gets the new "+
+			"time; one that runs stays as it is, unless a time to come is given.", 202, 409)), h.start)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Within(api.RetryFailedTimeout, api.Op("campaigns",
+		"retry-failed-messages", "POST /campaigns/{id}/retry-failed", "Send failed messages of a campaign again",
+		"Those that failed for a cause that may have passed. A campaign that was done is running again. When the answer is "+
+			"503 some may be queued: a repeated request queues the rest.", 409))), h.retryFailed)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Query("campaigns", "list-campaign-messages",
+		"GET /campaigns/{id}/messages", "List the messages of a campaign, by state",
+		"Filters of class and code look at the next 10,000: a page may have fewer than there are, or none, and a "+
+			"next_cursor all the same. Recipients are shown to callers with the role operate, masked.")), h.messages)
 	h.registerAudience(d)
 	h.registerCauses(d)
 	h.registerControls(d)
@@ -114,11 +96,10 @@ func (h Campaigns) registerControls(d *api.Door) {
 		{"cancel", "Cancel a campaign for good", "Within two seconds nothing more is sent; messages that wait are skipped.",
 			h.Store.Cancel},
 	} {
-		api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-			OperationID: act.name + "-campaign", Method: http.MethodPost, Path: "/campaigns/{id}/" + act.name,
-			Tags: []string{"campaigns"}, Summary: act.summary, Errors: []int{409},
-			Description: act.description + " A campaign that is in that state already stays as it is.",
-		}), func(ctx context.Context, tenant string, in *controlCampaignInput) (*campaignOutput, error) {
+		api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("campaigns", act.name+"-campaign",
+			"POST /campaigns/{id}/"+act.name, act.summary,
+			act.description+" A campaign that is in that state already stays as it is.",
+			409)), func(ctx context.Context, tenant string, in *controlCampaignInput) (*campaignOutput, error) {
 			reason := ""
 			if in.Body != nil {
 				reason = in.Body.Reason

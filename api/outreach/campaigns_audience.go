@@ -2,9 +2,6 @@ package outreach
 
 import (
 	"context"
-	"net/http"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/access"
@@ -12,11 +9,9 @@ import (
 
 // registerAudience registers what tells how many a campaign would be sent to.
 func (h Campaigns) registerAudience(d *api.Door) {
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "count-campaign-audience", Method: http.MethodGet, Path: "/campaigns/{id}/audience",
-		Tags: []string{"campaigns"}, Summary: "Count whom a campaign would be sent to if it started now",
-		Description: "A list or a segment that was deleted since the campaign was made is an error.",
-	}), h.audience)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Op("campaigns", "count-campaign-audience",
+		"GET /campaigns/{id}/audience", "Count whom a campaign would be sent to if it started now",
+		"A list or a segment that was deleted since the campaign was made is an error.")), h.audience)
 }
 
 // CampaignAudience is the answer of GET /campaigns/{id}/audience.

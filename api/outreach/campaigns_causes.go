@@ -2,9 +2,6 @@ package outreach
 
 import (
 	"context"
-	"net/http"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/api"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
@@ -13,16 +10,12 @@ import (
 
 // registerCauses registers what tells why messages are not sent, and whose are.
 func (h Campaigns) registerCauses(d *api.Door) {
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "list-campaign-errors", Method: http.MethodGet, Path: "/campaigns/{id}/errors",
-		Tags: []string{"campaigns"}, Summary: "Count the failed and skipped messages of a campaign by their causes",
-		Description: "The first 10,000 of each of the two states are counted.",
-	}), h.causes)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "list-campaign-shares", Method: http.MethodGet, Path: "/campaigns/shares", Tags: []string{"campaigns"},
-		Summary:     "List the tenants whose campaigns run or are paused, with what each may send",
-		Description: "Those with the most waiting messages first, at most 200.",
-	}), h.shares)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Op("campaigns", "list-campaign-errors",
+		"GET /campaigns/{id}/errors", "Count the failed and skipped messages of a campaign by their causes",
+		"The first 10,000 of each of the two states are counted.")), h.causes)
+	api.Serve(d, api.Needs(access.Read, api.Op("campaigns", "list-campaign-shares", "GET /campaigns/shares",
+		"List the tenants whose campaigns run or are paused, with what each may send",
+		"Those with the most waiting messages first, at most 200.")), h.shares)
 }
 
 // CampaignErrors is the answer of GET /campaigns/{id}/errors.

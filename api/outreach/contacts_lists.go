@@ -2,10 +2,8 @@ package outreach
 
 import (
 	"context"
-	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/api"
@@ -15,28 +13,19 @@ import (
 
 // lists registers /contact-lists.
 func (h Contacts) lists(d *api.Door) {
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "list-contact-lists", Method: http.MethodGet, Path: "/contact-lists", Tags: []string{"contacts"},
-		Summary: "List the lists of contacts, by name", RejectUnknownQueryParameters: true,
-	}), h.listLists)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "create-contact-list", Method: http.MethodPost, Path: "/contact-lists", Tags: []string{"contacts"},
-		Summary: "Create a list of contacts", Errors: []int{409},
-		Description: "Where there is a list of that name, the answer is that one.",
-	}), h.createList)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "change-contact-list", Method: http.MethodPost, Path: "/contact-lists/{list}/members",
-		Tags: []string{"contacts"}, Summary: "Add contacts to a list, and remove others",
-		Description: "Contacts that are not there are ignored. Files of contacts become members by the parameter list of POST /uploads.",
-	}), h.changeMembers)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "delete-contact-list", Method: http.MethodDelete, Path: "/contact-lists/{list}",
-		Tags: []string{"contacts"}, Summary: "Delete a list", Errors: []int{409},
-		Description: "Its contacts stay. When the answer is 503 the list may be gone and some members not: a repeated " +
-			"request goes on. It is 409 while a campaign that has begun still chooses its contacts by the list, until its " +
-			"written_at is set.",
-		Metadata: map[string]any{api.TimeoutKey: api.DeleteListTimeout},
-	}), h.deleteList)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Query("contacts", "list-contact-lists", "GET /contact-lists",
+		"List the lists of contacts, by name", "")), h.listLists)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("contacts", "create-contact-list", "POST /contact-lists",
+		"Create a list of contacts", "Where there is a list of that name, the answer is that one.", 409)), h.createList)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("contacts", "change-contact-list",
+		"POST /contact-lists/{list}/members", "Add contacts to a list, and remove others",
+		"Contacts that are not there are ignored. Files of contacts become members by the parameter list of POST "+
+			"/uploads.")), h.changeMembers)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Within(api.DeleteListTimeout, api.Op("contacts",
+		"delete-contact-list", "DELETE /contact-lists/{list}", "Delete a list",
+		"Its contacts stay. When the answer is 503 the list may be gone and some members not: a repeated request goes on. "+
+			"It is 409 while a campaign that has begun still chooses its contacts by the list, until its written_at is set.",
+		409))), h.deleteList)
 }
 
 // A ContactList is a list that contacts are members of.

@@ -42,30 +42,22 @@ func (h Messages) Register(d *api.Door) {
 			"repeated with its Idempotency-Key is one message, and answers with it as it is then; with another body it is a " +
 			"conflict. To a person who has opted out nothing is sent: the message is skipped.",
 	}), h.send)
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "list-messages", Method: http.MethodGet, Path: "/messages", Tags: []string{"messages"},
-		Summary: "List messages to one person, the newest first", RejectUnknownQueryParameters: true,
-		Description: "Those of no campaign. Filters look at the next 10,000: a page may have fewer than there are, or " +
-			"none, and a next_cursor all the same. Recipients are shown to callers with the role operate, masked.",
-	}), h.list)
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "get-message", Method: http.MethodGet, Path: "/messages/{id}", Tags: []string{"messages"},
-		Summary: "Get a message with every attempt and status",
-		Description: "Recipient, masked, and content are shown to callers with the role operate. The audit has the number " +
-			"of such requests, once a minute for each caller.",
-	}), h.get)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "show-message-recipient", Method: http.MethodPost, Path: "/messages/{id}/recipient",
-		Tags: []string{"messages"}, Summary: "Get the telephone number that a message is for",
-		Description: "With Meta's ID of the message, from which the number can be read. " +
-			"Everything else shows the number masked, and no such ID. The audit has each request.",
-	}), h.recipient)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "retry-message", Method: http.MethodPost, Path: "/messages/{id}/retry", Tags: []string{"messages"},
-		Summary: "Send a failed message again", Errors: []int{409}, DefaultStatus: http.StatusAccepted,
-		Description: "One that failed for a cause that may have passed. A campaign that was done is running again. A message " +
-			"that is on its way stays as it is; another one is a conflict.",
-	}), h.retry)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Query("messages", "list-messages", "GET /messages",
+		"List messages to one person, the newest first",
+		"Those of no campaign. Filters look at the next 10,000: a page may have fewer than there are, or none, and a "+
+			"next_cursor all the same. Recipients are shown to callers with the role operate, masked.")), h.list)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Op("messages", "get-message", "GET /messages/{id}",
+		"Get a message with every attempt and status",
+		"Recipient, masked, and content are shown to callers with the role operate. The audit has the number of such "+
+			"requests, once a minute for each caller.")), h.get)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("messages", "show-message-recipient",
+		"POST /messages/{id}/recipient", "Get the telephone number that a message is for",
+		"With Meta's ID of the message, from which the number can be read. Everything else shows the number masked, and no "+
+			"such ID. The audit has each request.")), h.recipient)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("messages", "retry-message", "POST /messages/{id}/retry",
+		"Send a failed message again",
+		"One that failed for a cause that may have passed. A campaign that was done is running again. A message that is on "+
+			"its way stays as it is; another one is a conflict.", 202, 409)), h.retry)
 }
 
 // MessageState is a state of a message.

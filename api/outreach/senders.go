@@ -33,41 +33,29 @@ type Senders struct {
 // Register implements api.Part.
 func (h Senders) Register(d *api.Door) {
 	h.door = d
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "list-tenant-senders", Method: http.MethodGet, Path: "/tenants/{tenant}/senders",
-		Tags: []string{"tenants"}, Summary: "List the telephone numbers that a tenant sends from",
-	}), func(ctx context.Context, in *tenantPathInput) (*api.Body[SenderList], error) {
+	api.Serve(d, api.Needs(access.Operate, api.Op("tenants", "list-tenant-senders", "GET /tenants/{tenant}/senders",
+		"List the telephone numbers that a tenant sends from",
+		"")), func(ctx context.Context, in *tenantPathInput) (*api.Body[SenderList], error) {
 		return h.list(ctx, in.Tenant)
 	})
-	api.Serve(d, api.Needs(access.Admin, huma.Operation{
-		OperationID: "add-sender", Method: http.MethodPost, Path: "/tenants/{tenant}/senders", Tags: []string{"tenants"},
-		Summary: "Add a telephone number that a tenant sends from", DefaultStatus: http.StatusCreated,
-		Errors: []int{409},
-		Description: "The access token is stored encrypted by the first of CONVEYOR_SECRET_KEYS, and is never shown. A " +
-			"number is of one tenant.",
-	}), h.add)
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "get-sender", Method: http.MethodGet, Path: "/tenants/{tenant}/senders/{id}", Tags: []string{"tenants"},
-		Summary: "Get a telephone number of a tenant",
-	}), h.get)
-	api.Serve(d, api.Needs(access.Admin, huma.Operation{
-		OperationID: "change-sender", Method: http.MethodPatch, Path: "/tenants/{tenant}/senders/{id}",
-		Tags: []string{"tenants"}, Summary: "Change a telephone number of a tenant: its token, rate and state",
-		Errors:      []int{409},
-		Description: "What is left out stays as it is. Messages of a number that is paused or stopped wait.",
-	}), h.change)
-	api.Serve(d, api.Needs(access.Admin, huma.Operation{
-		OperationID: "reseal-tokens", Method: http.MethodPost, Path: "/senders/reseal", Tags: []string{"tenants"},
-		Summary: "Encrypt what is stored encrypted by the first of CONVEYOR_SECRET_KEYS", Errors: []int{409},
-		Metadata: map[string]any{api.TimeoutKey: resealTimeout},
-		Description: "Access tokens, addresses of saved searches, headers and cookies of crawl requests, the keys that e-mail " +
-			"addresses and opt-outs are hashed by; not the credentials of scrapers' proxies, which are given anew. After a new key was put first, in " +
-			"every process: the old one may be taken away when the answer is 200. It may be repeated; after a 503, that does the rest.",
-	}), h.reseal)
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "list-senders", Method: http.MethodGet, Path: "/senders", Tags: []string{"campaigns"},
-		Summary: "List the telephone numbers to send from", RejectUnknownQueryParameters: true,
-	}), func(ctx context.Context, tenant string, _ *tenantInput) (*api.Body[SenderList], error) {
+	api.Serve(d, api.Needs(access.Admin, api.Op("tenants", "add-sender", "POST /tenants/{tenant}/senders",
+		"Add a telephone number that a tenant sends from",
+		"The access token is stored encrypted by the first of CONVEYOR_SECRET_KEYS, and is never shown. A number is of one "+
+			"tenant.", 201, 409)), h.add)
+	api.Serve(d, api.Needs(access.Operate, api.Op("tenants", "get-sender", "GET /tenants/{tenant}/senders/{id}",
+		"Get a telephone number of a tenant", "")), h.get)
+	api.Serve(d, api.Needs(access.Admin, api.Op("tenants", "change-sender", "PATCH /tenants/{tenant}/senders/{id}",
+		"Change a telephone number of a tenant: its token, rate and state",
+		"What is left out stays as it is. Messages of a number that is paused or stopped wait.", 409)), h.change)
+	api.Serve(d, api.Needs(access.Admin, api.Within(resealTimeout, api.Op("tenants", "reseal-tokens",
+		"POST /senders/reseal", "Encrypt what is stored encrypted by the first of CONVEYOR_SECRET_KEYS",
+		"Access tokens, addresses of saved searches, headers and cookies of crawl requests, the keys that e-mail addresses "+
+			"and opt-outs are hashed by; not the credentials of scrapers' proxies, which are given anew. After a new key was "+
+			"put first, in every process: the old one may be taken away when the answer is 200. It may be repeated; after a "+
+			"503, that does the rest.", 409))), h.reseal)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Query("campaigns", "list-senders", "GET /senders",
+		"List the telephone numbers to send from",
+		"")), func(ctx context.Context, tenant string, _ *tenantInput) (*api.Body[SenderList], error) {
 		return h.list(ctx, tenant)
 	})
 }

@@ -39,20 +39,14 @@ func (h Tenants) Register(d *api.Door) {
 		Description: "A request that is repeated with the same values answers with the tenant as it is. Its keys are made " +
 			"by POST /keys.",
 	}), h.create)
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "list-tenants", Method: http.MethodGet, Path: "/tenants", Tags: []string{"tenants"},
-		Summary: "List tenants by ID", RejectUnknownQueryParameters: true,
-	}), h.list)
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "get-tenant", Method: http.MethodGet, Path: "/tenants/{tenant}", Tags: []string{"tenants"},
-		Summary: "Get a tenant",
-	}), h.get)
-	api.Serve(d, api.Needs(access.Admin, huma.Operation{
-		OperationID: "change-tenant", Method: http.MethodPatch, Path: "/tenants/{tenant}", Tags: []string{"tenants"},
-		Summary: "Change a tenant: its tier, limits and state", Errors: []int{409},
-		Description: "What is left out stays as it is. While a tenant is stopped, none of its files is accepted, none of its messages sent, " +
-			"no news of its saved searches told, and its feeds are 404; it may read what it has.",
-	}), h.change)
+	api.Serve(d, api.Needs(access.Operate, api.Query("tenants", "list-tenants", "GET /tenants", "List tenants by ID",
+		"")), h.list)
+	api.Serve(d, api.Needs(access.Operate, api.Op("tenants", "get-tenant", "GET /tenants/{tenant}", "Get a tenant",
+		"")), h.get)
+	api.Serve(d, api.Needs(access.Admin, api.Op("tenants", "change-tenant", "PATCH /tenants/{tenant}",
+		"Change a tenant: its tier, limits and state",
+		"What is left out stays as it is. While a tenant is stopped, none of its files is accepted, none of its messages "+
+			"sent, no news of its saved searches told, and its feeds are 404; it may read what it has.", 409)), h.change)
 	h.registerErasure(d)
 }
 

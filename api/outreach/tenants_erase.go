@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -31,28 +30,21 @@ type TenantFiles interface {
 }
 
 func (h Tenants) registerErasure(d *api.Door) {
-	export := api.Needs(access.Admin, huma.Operation{
-		Metadata:    map[string]any{api.TimeoutKey: api.ExportTimeout},
-		OperationID: "export-tenant", Method: http.MethodGet, Path: "/tenants/{tenant}/export", Tags: []string{"tenants"},
-		Summary: "Export all that is kept of a tenant", Errors: []int{409},
-		Description: "A zip: tables/NAME.ndjson with the rows of each table, files/UPLOAD with the uploaded files, and " +
-			"at last manifest.json with their numbers and what is left out: access tokens, secrets and hashes of them. The " +
-			"rows of a table are as they were when it was read. An export that fails on the way ends without its last " +
-			"chunk. Each is recorded in the audit.",
-	})
+	export := api.Needs(access.Admin, api.Within(api.ExportTimeout, api.Op("tenants", "export-tenant",
+		"GET /tenants/{tenant}/export", "Export all that is kept of a tenant",
+		"A zip: tables/NAME.ndjson with the rows of each table, files/UPLOAD with the uploaded files, and at last "+
+			"manifest.json with their numbers and what is left out: access tokens, secrets and hashes of them. The rows of a "+
+			"table are as they were when it was read. An export that fails on the way ends without its last chunk. Each is "+
+			"recorded in the audit.", 409)))
 	export.Responses = api.Streamed("The archive", zipType)
 	api.Stream(d, export, h.export)
-	api.Serve(d, api.Needs(access.Admin, huma.Operation{
-		OperationID: "erase-tenant", Method: http.MethodPost, Path: "/tenants/{tenant}/erasure", Tags: []string{"tenants"},
-		Summary: "Delete a tenant and all that is kept of it", Errors: []int{409}, DefaultStatus: http.StatusAccepted,
-		Description: "For good, and for a tenant that is stopped only. Its keys are revoked at once; its campaigns, " +
-			"imports and deliveries are ended, its rows deleted table by table, and a quarter of an hour later what was " +
-			"stored meanwhile, and its files. The request may be repeated. Its ID is not given out again.",
-	}), h.erase)
-	api.Serve(d, api.Needs(access.Admin, huma.Operation{
-		OperationID: "get-tenant-erasure", Method: http.MethodGet, Path: "/tenants/{tenant}/erasure",
-		Tags: []string{"tenants"}, Summary: "Get how far the deletion of a tenant is, and its report",
-	}), h.erasure)
+	api.Serve(d, api.Needs(access.Admin, api.Op("tenants", "erase-tenant", "POST /tenants/{tenant}/erasure",
+		"Delete a tenant and all that is kept of it",
+		"For good, and for a tenant that is stopped only. Its keys are revoked at once; its campaigns, imports and "+
+			"deliveries are ended, its rows deleted table by table, and a quarter of an hour later what was stored meanwhile, "+
+			"and its files. The request may be repeated. Its ID is not given out again.", 202, 409)), h.erase)
+	api.Serve(d, api.Needs(access.Admin, api.Op("tenants", "get-tenant-erasure", "GET /tenants/{tenant}/erasure",
+		"Get how far the deletion of a tenant is, and its report", "")), h.erasure)
 }
 
 // TenantErase is the body of POST /tenants/{tenant}/erasure.

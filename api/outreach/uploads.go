@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -72,56 +71,38 @@ func (h Uploads) Register(d *api.Door) {
 	create, body := h.createOperation(d)
 	api.StreamTenant(d, api.NeedsTenant(access.Operate, create), h.create)
 	d.API.OpenAPI().Paths[create.Path].Post.RequestBody = body // with it, huma would read and check the body
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "list-uploads", Method: http.MethodGet, Path: "/uploads", Tags: []string{"contacts"},
-		Summary: "List uploads, the newest first", RejectUnknownQueryParameters: true,
-	}), h.list)
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "get-upload", Method: http.MethodGet, Path: "/uploads/{upload}", Tags: []string{"contacts"},
-		Summary: "Get an upload: its state and how far it is",
-	}), h.get)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "preview-upload", Method: http.MethodGet, Path: "/uploads/{upload}/preview", Tags: []string{"contacts"},
-		Summary: "Get the first rows of an upload as they will be read", Errors: []int{409},
-		Description: "With what was found out about the file, and why. It stores nothing. To look before anything is " +
-			"stored, upload with hold=true, correct the options with PUT …/options, and start with POST …/start.",
-	}), h.preview)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "set-upload-options", Method: http.MethodPut, Path: "/uploads/{upload}/options",
-		Tags: []string{"contacts"}, Summary: "Replace the options of a held upload, and look at its first rows",
-		Errors:      []int{409},
-		Description: "Options that the file contradicts are refused. One that is no longer held is a conflict.",
-	}), h.setOptions)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "start-upload", Method: http.MethodPost, Path: "/uploads/{upload}/start", Tags: []string{"contacts"},
-		Summary: "Start the import of a held upload", Errors: []int{409}, DefaultStatus: http.StatusAccepted,
-		Description: "One that was started stays as it is, also when it is done; one that has failed or was canceled is a " +
-			"conflict. 429 with Retry-After means that the tenant's imports, or all, are behind: it stays held.",
-	}), h.start)
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "cancel-upload", Method: http.MethodPost, Path: "/uploads/{upload}/cancel", Tags: []string{"contacts"},
-		Summary: "Cancel the import of an upload", Errors: []int{409},
-		Description: "What is stored stays, and the answer says how much that is. One that was canceled stays as it is; one " +
-			"that is done or has failed is a conflict.",
-	}), h.cancel)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Query("contacts", "list-uploads", "GET /uploads",
+		"List uploads, the newest first", "")), h.list)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Op("contacts", "get-upload", "GET /uploads/{upload}",
+		"Get an upload: its state and how far it is", "")), h.get)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("contacts", "preview-upload",
+		"GET /uploads/{upload}/preview", "Get the first rows of an upload as they will be read",
+		"With what was found out about the file, and why. It stores nothing. To look before anything is stored, upload "+
+			"with hold=true, correct the options with PUT …/options, and start with POST …/start.", 409)), h.preview)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("contacts", "set-upload-options",
+		"PUT /uploads/{upload}/options", "Replace the options of a held upload, and look at its first rows",
+		"Options that the file contradicts are refused. One that is no longer held is a conflict.", 409)), h.setOptions)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("contacts", "start-upload", "POST /uploads/{upload}/start",
+		"Start the import of a held upload",
+		"One that was started stays as it is, also when it is done; one that has failed or was canceled is a conflict. 429 "+
+			"with Retry-After means that the tenant's imports, or all, are behind: it stays held.", 202, 409)), h.start)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("contacts", "cancel-upload", "POST /uploads/{upload}/cancel",
+		"Cancel the import of an upload",
+		"What is stored stays, and the answer says how much that is. One that was canceled stays as it is; one that is "+
+			"done or has failed is a conflict.", 409)), h.cancel)
 	h.registerRefused(d)
-	errors := api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "get-upload-errors", Method: http.MethodGet, Path: "/uploads/{upload}/errors.csv",
-		Tags: []string{"contacts"}, Summary: "Get the rows that were refused", Errors: []int{409},
-		Description: "The columns of the file, then error_line, error_field, error_code and error_message, which an import " +
-			"leaves out: mend the file and upload it. Cells that a spreadsheet would run as a formula have an apostrophe " +
-			"before them, which an import takes away. While the upload runs, those found so far. When they are no longer " +
-			"kept it is a conflict.",
-	})
+	errors := api.NeedsTenant(access.Operate, api.Op("contacts", "get-upload-errors", "GET /uploads/{upload}/errors.csv",
+		"Get the rows that were refused",
+		"The columns of the file, then error_line, error_field, error_code and error_message, which an import leaves out: "+
+			"mend the file and upload it. Cells that a spreadsheet would run as a formula have an apostrophe before them, "+
+			"which an import takes away. While the upload runs, those found so far. When they are no longer kept it is a "+
+			"conflict.", 409))
 	errors.Responses = api.Streamed("The refused rows", "text/csv")
 	api.StreamTenant(d, errors, h.errors)
-	events := api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "watch-upload", Method: http.MethodGet, Path: "/uploads/{upload}/events", Tags: []string{"contacts"},
-		Summary: "Watch an upload, as server-sent events",
-		Description: "An event progress with the upload at the beginning and, at most every second, after a change; an event " +
-			"end with the last one, after which the stream ends. A stream ends after 15 minutes, too: connect again.",
-		Metadata: map[string]any{api.TimeoutKey: eventsTimeout},
-	})
+	events := api.NeedsTenant(access.Read, api.Within(eventsTimeout, api.Op("contacts", "watch-upload",
+		"GET /uploads/{upload}/events", "Watch an upload, as server-sent events",
+		"An event progress with the upload at the beginning and, at most every second, after a change; an event end with "+
+			"the last one, after which the stream ends. A stream ends after 15 minutes, too: connect again.")))
 	events.Responses = api.Streamed("The events", "text/event-stream")
 	api.StreamTenant(d, events, h.events)
 }

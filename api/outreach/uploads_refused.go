@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,18 +17,13 @@ import (
 
 // registerRefused registers what tells which rows of a file were refused.
 func (h Uploads) registerRefused(d *api.Door) {
-	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
-		OperationID: "list-upload-refusals", Method: http.MethodGet, Path: "/uploads/{upload}/refusals",
-		Tags: []string{"contacts"}, Summary: "List the rows that were refused, in the order of the file",
-		RejectUnknownQueryParameters: true,
-		Description: "Values are masked: errors.csv has the rows as they were in the file. While the upload runs, those " +
-			"found so far.",
-	}), h.refusals)
-	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
-		OperationID: "list-upload-reasons", Method: http.MethodGet, Path: "/uploads/{upload}/refusals/reasons",
-		Tags: []string{"contacts"}, Summary: "Count the refused rows of an upload by reason",
-		Description: "The first 10,000 of them are counted.",
-	}), h.reasons)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Query("contacts", "list-upload-refusals",
+		"GET /uploads/{upload}/refusals", "List the rows that were refused, in the order of the file",
+		"Values are masked: errors.csv has the rows as they were in the file. While the upload runs, those found so "+
+			"far.")), h.refusals)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Op("contacts", "list-upload-reasons",
+		"GET /uploads/{upload}/refusals/reasons", "Count the refused rows of an upload by reason",
+		"The first 10,000 of them are counted.")), h.reasons)
 }
 
 type listRefusalsInput struct {

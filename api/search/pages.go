@@ -18,10 +18,8 @@ import (
 
 // pages registers the operations on stored pages.
 func (h Search) pages(d *api.Door) {
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "get-page", Method: http.MethodGet, Path: "/pages/{id}", Tags: []string{"search"},
-		Summary: "Get a page as it is stored", Errors: []int{400}, RejectUnknownQueryParameters: true,
-	}), h.page)
+	api.Serve(d, api.Needs(access.Read, api.Query("search", "get-page", "GET /pages/{id}", "Get a page as it is stored",
+		"", 400)), h.page)
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "delete-pages", Method: http.MethodDelete, Path: "/pages", Tags: []string{"search"},
 		Summary:   "Delete the page of a URL, or all pages of a site",

@@ -3,12 +3,9 @@ package search
 import (
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
@@ -30,16 +27,12 @@ type SearchStarter interface {
 
 // reindexing registers the operations on a re-index.
 func (h Search) reindexing(d *api.Door) {
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "start-reindex", Method: http.MethodPost, Path: "/search/reindex", Tags: []string{"search"},
-		Summary: "Index all stored pages anew", Errors: []int{409}, DefaultStatus: http.StatusAccepted,
-		Description: "Searches and new pages go on meanwhile. With to, it fills another engine, which is to take over. One " +
-			"runs at a time: a request for the same engine joins it, one for another is a conflict.",
-	}), h.startReindex)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "get-reindex", Method: http.MethodGet, Path: "/search/reindex", Tags: []string{"search"},
-		Summary: "Get the progress of the last re-index",
-	}), h.showReindex)
+	api.Serve(d, api.Needs(access.Operate, api.Op("search", "start-reindex", "POST /search/reindex",
+		"Index all stored pages anew",
+		"Searches and new pages go on meanwhile. With to, it fills another engine, which is to take over. One runs at a "+
+			"time: a request for the same engine joins it, one for another is a conflict.", 202, 409)), h.startReindex)
+	api.Serve(d, api.Needs(access.Read, api.Op("search", "get-reindex", "GET /search/reindex",
+		"Get the progress of the last re-index", "")), h.showReindex)
 }
 
 // ReindexStart is the body of POST /search/reindex.

@@ -54,10 +54,8 @@ func (h Search) Register(d *api.Door) {
 		OperationID: "suggest", Method: http.MethodGet, Path: "/search/suggest", Tags: []string{"search"}, Metadata: bounded,
 		Summary: "Complete the last word of a query", Errors: []int{400}, RejectUnknownQueryParameters: true,
 	}), h.suggest)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "search-stats", Method: http.MethodGet, Path: "/search/stats", Tags: []string{"search"},
-		Summary: "Get the size of the search index",
-	}), h.stats)
+	api.Serve(d, api.Needs(access.Read, api.Op("search", "search-stats", "GET /search/stats",
+		"Get the size of the search index", "")), h.stats)
 	h.reindexing(d)
 	h.pages(d)
 }
