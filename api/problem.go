@@ -130,8 +130,7 @@ func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // Answer writes a problem on a route that huma does not serve.
 func Answer(c *gin.Context, err error) {
-	var h huma.HeadersError
-	if errors.As(err, &h) {
+	if h, ok := errors.AsType[huma.HeadersError](err); ok {
 		for name, values := range h.GetHeaders() {
 			c.Header(name, values[0])
 		}

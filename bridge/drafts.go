@@ -80,8 +80,7 @@ func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m con
 		}
 	}
 	err = s.Launch.Draft(ctx, r)
-	var failed *launch.Failed
-	if !errors.As(err, &failed) {
+	if _, ok := errors.AsType[*launch.Failed](err); !ok {
 		return err
 	}
 	if settled, looked := s.Store.DraftSettled(ctx, id); looked != nil || settled {

@@ -103,8 +103,7 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 	headers[headerDeath] = uuid.NewString()
 	delete(headers, headerWorkflow) // set by the sender, or by an earlier death
 	delete(headers, headerRun)
-	var failed *launch.Failed
-	if errors.As(cause, &failed) {
+	if failed, ok := errors.AsType[*launch.Failed](cause); ok {
 		headers[headerWorkflow], headers[headerRun] = failed.WorkflowID, failed.RunID
 	}
 	publishing, published := l.publisher.connect.patience(ctx, l.confirm)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -252,9 +253,7 @@ func there(conn *amqp.Connection, queue string) error {
 // queue declares a queue and binds it. args are those of a queue with dead letters; nil for one that keeps them.
 func (t topology) queue(conn *amqp.Connection, log *slog.Logger, name, exchange, key string, args amqp.Table) error {
 	all := amqp.Table{"x-queue-type": t.queueType}
-	for k, v := range args {
-		all[k] = v
-	}
+	maps.Copy(all, args)
 	if t.queueType == amqp.QueueTypeQuorum {
 		// Both limits are set because the default of RabbitMQ 4 is 20. A message that comes back a thousand times kills
 		// its consumer, and becomes a dead letter; one that is given back because a dependency is down never comes so far

@@ -267,7 +267,7 @@ func printRefused(out io.Writer, from io.Reader, all int64, saved bool) error {
 	if at < 0 || at+3 >= len(head) {
 		return errors.New("read refused rows: they have no column error_line")
 	}
-	for n := int64(0); n < refusedShown; n++ {
+	for range int64(refusedShown) {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
 			return nil

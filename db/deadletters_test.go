@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -33,14 +34,12 @@ func TestReplay(t *testing.T) {
 	pool := dbtest.New(t)
 	s := db.NewDeadLetters(pool, nil)
 	letter := dbtest.Dead("a", 1)
-	for name, value := range map[string]string{
+	maps.Copy(letter.Headers, map[string]string{
 		"traceparent": "00-1", "x-attempt": "1", "x-tenant": "t", "x-death": "[map[]]", "x-first-death-queue": "q",
 		"x-last-death-reason": "rejected", "x-origin-queue": "q", "x-origin-exchange": "e", "x-origin-routing-key": "k",
 		"x-error-class": "invalid", "x-conveyor-version": "1", "x-conveyor-death": "1", "x-delivery-count": "3", "x-acquired-count": "3",
 		"CC": "[a]", "BCC": "[b]", "x-opt-delivery-delay": "1", strings.Repeat("k", 200): "too long a name",
-	} {
-		letter.Headers[name] = value
-	}
+	})
 	id := dbtest.Archive(t, pool, letter)[0]
 	got, err := s.Replay(t.Context(), id, false, "Ginette", dbtest.After(2))
 	require.NoError(t, err)

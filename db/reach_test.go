@@ -290,8 +290,8 @@ func (r *reach) from(objects []types.Object, nodes ...ast.Node) map[types.Object
 // exported are the methods of a struct that other packages can call.
 func exported(of types.Type) (list []types.Object) {
 	set := types.NewMethodSet(of)
-	for i := range set.Len() {
-		if m, ok := set.At(i).Obj().(*types.Func); ok && m.Exported() {
+	for method := range set.Methods() {
+		if m, ok := method.Obj().(*types.Func); ok && m.Exported() {
 			list = append(list, m.Origin())
 		}
 	}

@@ -138,8 +138,7 @@ func (in *requestCrawlInput) Resolve(huma.Context) (wrong []error) {
 		URL: in.request.URL, OutDir: in.request.OutDir, Locale: in.request.Locale, Headers: in.secrets.Headers,
 		Cookies: in.secrets.Cookies,
 	}
-	var fields contract.Errors
-	if errors.As(asked.Check(), &fields) {
+	if fields, ok := errors.AsType[contract.Errors](asked.Check()); ok {
 		for _, f := range fields {
 			name := strings.TrimPrefix(f.Field, "data.")
 			detail := &huma.ErrorDetail{Message: f.Reason, Location: "body." + name}

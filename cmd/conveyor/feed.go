@@ -241,8 +241,7 @@ func (c *normalizeCmd) run(ctx context.Context, stdin io.Reader, stdout io.Write
 func normalizeLine(line []byte) normalized {
 	m, err := contract.Decode[contract.ScrapedListing](line, contract.MaxBody)
 	row := normalized{PlatformID: m.PlatformID}
-	var fields contract.Errors
-	if errors.As(err, &fields) {
+	if fields, ok := errors.AsType[contract.Errors](err); ok {
 		for _, f := range fields {
 			row.Reasons = append(row.Reasons, listing.Reason{Field: f.Field, Code: "contract", Message: f.Reason})
 		}

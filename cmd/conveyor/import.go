@@ -216,8 +216,7 @@ func (t *tally) leave(status string) {
 func (t *tally) refuse(row int, id string, err error) {
 	t.refused++
 	reasons := []string{err.Error()}
-	var wrong contract.Errors
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[contract.Errors](err); ok {
 		reasons = nil
 		for _, e := range wrong {
 			reasons = append(reasons, e.Field+": "+e.Reason)

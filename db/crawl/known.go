@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -143,8 +144,6 @@ func (r *knownRun) add(f foundURLs, from learnedFrom) {
 	from.seq = max(r.from.seq, from.seq)
 	r.from = from
 	before := len(r.urls)
-	for key, url := range f.learned {
-		r.urls[key] = url
-	}
+	maps.Copy(r.urls, f.learned)
 	r.all.count += len(r.urls) - before
 }

@@ -141,8 +141,7 @@ func (s *Campaigns) Freeze(ctx context.Context, tenant string, id uuid.UUID, n i
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	var refusal *pgconn.PgError
-	if errors.As(err, &refusal) {
+	if _, ok := errors.AsType[*pgconn.PgError](err); ok {
 		err = fault.Newf(fault.Transient, "%w", err)
 	}
 	if err != nil {

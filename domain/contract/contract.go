@@ -107,10 +107,10 @@ func explain(err error, body []byte, message reflect.Type) error {
 	// A type that reads itself, such as a time, does not say where it stood: try the members one by one.
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) == nil && message.Kind() == reflect.Struct {
-		for i := range message.NumField() {
-			name, _, _ := strings.Cut(message.Field(i).Tag.Get("json"), ",")
+		for field := range message.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			value, ok := members[name]
-			kind := message.Field(i).Type
+			kind := field.Type
 			reason := json.Unmarshal(value, reflect.New(kind).Interface())
 			switch {
 			case !ok || reason == nil:

@@ -281,8 +281,8 @@ func fill(t *testing.T, v reflect.Value) {
 			v.Set(reflect.MakeMap(v.Type()))
 			v.SetMapIndex(key, value)
 		case reflect.Struct:
-			for i := range v.NumField() {
-				set(v.Field(i))
+			for _, field := range v.Fields() {
+				set(field)
 			}
 		default:
 			require.Fail(t, "no value for a field", "%s", v.Type())

@@ -19,8 +19,8 @@ type node struct {
 
 // get returns a member of an object.
 func (n *node) get(key string) *node {
-	for i := len(n.keys) - 1; i >= 0; i-- {
-		if n.keys[i] == key {
+	for i, v := range slices.Backward(n.keys) {
+		if v == key {
 			return n.vals[i]
 		}
 	}

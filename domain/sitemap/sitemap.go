@@ -261,8 +261,8 @@ func (e *elements) end(name string) bool {
 		return false
 	}
 	e.in = false
-	for i := len(e.path) - 1; i >= 0; i-- {
-		if e.path[i] == name {
+	for i, v := range slices.Backward(e.path) {
+		if v == name {
 			e.path = e.path[:i]
 			break
 		}

@@ -88,8 +88,7 @@ func (e endpoint) ask(ctx context.Context) (string, error) {
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		var asked *url.Error
-		if errors.As(err, &asked) {
+		if asked, ok := errors.AsType[*url.Error](err); ok {
 			err = asked.Err // without the address
 		}
 		return "", err

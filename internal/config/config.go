@@ -89,8 +89,7 @@ func unreadable(err error) error {
 	}
 	var out []error
 	for _, e := range all.Errors {
-		var wrong env.ParseError
-		if errors.As(e, &wrong) {
+		if wrong, ok := errors.AsType[env.ParseError](e); ok {
 			e = fmt.Errorf("%s: %w", variable(wrong), wrong.Err)
 		}
 		out = append(out, e)
@@ -101,8 +100,8 @@ func unreadable(err error) error {
 // variable is the variable of a field. Two fields of one name differ in type, or in the value that the error quotes.
 func variable(wrong env.ParseError) string {
 	groups := reflect.TypeFor[Config]()
-	for i := range groups.NumField() {
-		f, ok := groups.Field(i).Type.FieldByName(wrong.Name)
+	for field := range groups.Fields() {
+		f, ok := field.Type.FieldByName(wrong.Name)
 		name := f.Tag.Get("env")
 		if value := os.Getenv(name); ok && f.Type == wrong.Type && value != "" && strings.Contains(wrong.Err.Error(), value) {
 			return name

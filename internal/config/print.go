@@ -21,8 +21,7 @@ type Setting struct {
 func (c Config) Settings() []Setting {
 	var out []Setting
 	groups := reflect.ValueOf(c)
-	for i := range groups.NumField() {
-		group := groups.Field(i)
+	for _, group := range groups.Fields() {
 		for j := range group.NumField() {
 			f := group.Type().Field(j)
 			value := show(group.Field(j))

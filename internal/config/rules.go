@@ -57,8 +57,8 @@ func (c Config) problems(taskQueues []string) (wrong []string) {
 		wrong = append(wrong, r.text(f))
 	}
 	groups := reflect.ValueOf(c)
-	for i := range groups.NumField() {
-		if group, ok := groups.Field(i).Interface().(checker); ok {
+	for _, field := range groups.Fields() {
+		if group, ok := field.Interface().(checker); ok {
 			wrong = append(wrong, group.check(c)...)
 		}
 	}

@@ -218,8 +218,7 @@ func outcomeOf(err error) (o outcome) {
 	if r := web.RefusalOf(err); r != nil {
 		o.Refusal = r.Reason
 	}
-	var shape *web.ShapeError
-	if errors.As(err, &shape) {
+	if shape, ok := errors.AsType[*web.ShapeError](err); ok {
 		o.Shape = shape.What
 	}
 	return o

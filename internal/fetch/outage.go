@@ -180,8 +180,7 @@ func unreached(err error) bool {
 	if notFound(err) {
 		return false
 	}
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return true
 	}
 	var op *net.OpError

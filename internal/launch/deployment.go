@@ -85,8 +85,7 @@ func (d Deployment) State(ctx context.Context, now time.Time) (DeploymentState, 
 func (d Deployment) routes(ctx context.Context) (DeploymentState, error) {
 	s := DeploymentState{Name: d.Name, Builds: []Build{}}
 	have, err := d.handle().Describe(ctx, client.WorkerDeploymentDescribeOptions{})
-	var none *serviceerror.NotFound
-	if errors.As(err, &none) {
+	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		return s, nil
 	}
 	if err != nil {

@@ -45,8 +45,7 @@ func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 		return fmt.Errorf("start %s: %w", id, err)
 	}
 	err = run.Get(ctx, nil) // of the run that this call has started or joined
-	var ended *temporal.WorkflowExecutionError
-	if errors.As(err, &ended) {
+	if ended, ok := errors.AsType[*temporal.WorkflowExecutionError](err); ok {
 		return &Failed{WorkflowID: id, RunID: run.GetRunID(), Err: workflows.Fault(ended)}
 	}
 	return fault.Wrap(err, "wait for %s", id)

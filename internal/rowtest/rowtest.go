@@ -30,8 +30,8 @@ func fill(t *testing.T, v reflect.Value) {
 			v.Set(reflect.ValueOf(time.Unix(1, 0)))
 			return
 		}
-		for i := range v.NumField() {
-			fill(t, v.Field(i))
+		for _, field := range v.Fields() {
+			fill(t, field)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))

@@ -181,8 +181,7 @@ func (c *Client) Send(ctx context.Context, from Sender, m Message) (campaign.Ans
 
 // bare takes the method and address off an error: they are the same for all.
 func bare(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

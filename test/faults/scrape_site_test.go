@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -111,9 +112,7 @@ func newSite(t *testing.T, size int) *site {
 		answer := httptest.NewRecorder()
 		s.Site.ServeHTTP(answer, r)
 		s.note(r, answer.Body.Bytes())
-		for name, values := range answer.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), answer.Header())
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(answer.Body.Bytes()) // the client may be gone
 	}))

@@ -3,6 +3,7 @@ package dump_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -152,9 +153,7 @@ func TestMessage(t *testing.T) {
 		{"images", "none", `image_urls: is "none", expected a list`},
 	} {
 		row := dump.Row{Number: 1, Values: map[string]string{}}
-		for name, value := range good {
-			row.Values[name] = value
-		}
+		maps.Copy(row.Values, good)
 		row.Values[tt.column] = tt.value
 		_, err := plan.Message(row)
 		require.ErrorContains(t, err, tt.want)
@@ -247,9 +246,7 @@ func TestFind(t *testing.T) {
 		{func(o *dump.Options) { o.Columns["city"] = "town" }, `field city: there is no column "town"; there are nr`},
 	} {
 		bad := dump.Options{Platform: o.Platform, Columns: map[string]string{}}
-		for k, v := range o.Columns {
-			bad.Columns[k] = v
-		}
+		maps.Copy(bad.Columns, o.Columns)
 		tt.change(&bad)
 		_, err := dump.Find(few, bad)
 		require.ErrorContains(t, err, tt.want)
