@@ -61,15 +61,16 @@ IMAGE_VERSION  = $(or $(CONVEYOR_VERSION),$(shell git describe --tags --always -
 # Node and the packages of the console, and its types of the API.
 IN_WEB = export PATH="$$(web/node.sh $(abspath $(TOOLS))):$$PATH" && cd web && \
 	npm ci --ignore-scripts --no-audit --no-fund && npm run types
+WEB_TESTS = npm test -- --pool=threads
 
 web: ## Build the console into web/dist, which is committed. Installs Node where there is none.
-	@$(IN_WEB) && npm run build && npm test
+	@$(IN_WEB) && npm run build && $(WEB_TESTS)
 
 web-dev: ## Serve the console from its sources at :5173, with the API of `make run`.
 	@$(IN_WEB) && npm run dev
 
 test-web: ## Check the types of the console and run its unit tests.
-	@$(IN_WEB) && npm exec tsc && npm test -- --pool=threads
+	@$(IN_WEB) && npm exec tsc && $(WEB_TESTS)
 
 image: ## Build the container image, conveyor:<version>.
 	docker build --build-arg CONVEYOR_VERSION=$(IMAGE_VERSION) -t conveyor:$(IMAGE_VERSION) .
