@@ -240,9 +240,9 @@ func (r Client) typed(field string) string {
 }
 
 // within refuses a number that the API does not take. Its 0 would be left out of the request, and be the API's default.
-func within(flag string, n, least, most int) error {
-	if n < least || n > most {
-		return Usage("read --%s: is %d, expected %d to %d", flag, n, least, most)
+func within(flag string, n, most int) error {
+	if n < 1 || n > most {
+		return Usage("read --%s: is %d, expected 1 to %d", flag, n, most)
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ type crawlBrokenCmd struct {
 }
 
 func (c *crawlBrokenCmd) Run(ctx context.Context, r Client) error {
-	if err := within("pages", c.Pages, 1, 100); err != nil {
+	if err := within("pages", c.Pages, 100); err != nil {
 		return err
 	}
 	query := url.Values{"pages": {strconv.Itoa(c.Pages)}}

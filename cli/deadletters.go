@@ -248,7 +248,7 @@ func (c *lettersWhich) check() error {
 	case filtered && c.All:
 		return Usage("--all and filters do not go together: give one or the other")
 	case len(c.IDs) == 0:
-		return within("limit", c.Limit, 1, 10_000)
+		return within("limit", c.Limit, 10_000)
 	}
 	return nil
 }

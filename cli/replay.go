@@ -43,7 +43,7 @@ type replayStartCmd struct {
 // Run starts a replay. It chooses the ID, so that a request whose response was lost can be sent again. With --wait, a
 // replay that does not complete is ExitError 1.
 func (c *replayStartCmd) Run(ctx context.Context, r Client) error {
-	if err := within("rate", c.Rate, 1, 100); err != nil {
+	if err := within("rate", c.Rate, 100); err != nil {
 		return err
 	}
 	id := uuid.New()

@@ -368,7 +368,7 @@ type searchesTryCmd struct {
 
 // Run prints what a filter would have found.
 func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
-	if err := cmp.Or(within("days", c.Days, 1, 90), within("limit", c.Limit, 1, 100)); err != nil {
+	if err := cmp.Or(within("days", c.Days, 90), within("limit", c.Limit, 100)); err != nil {
 		return err
 	}
 	filter, err := c.criteria(saved.Criteria{})

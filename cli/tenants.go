@@ -250,7 +250,7 @@ type senderAddCmd struct {
 
 // Run adds a number, and prints it.
 func (c *senderAddCmd) Run(ctx context.Context, r Client) error {
-	if err := within("per-second", c.PerSecond, 1, 1000); err != nil {
+	if err := within("per-second", c.PerSecond, 1000); err != nil {
 		return err
 	}
 	token, err := readSecret(ctx, c.TokenFile)

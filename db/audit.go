@@ -123,11 +123,7 @@ ORDER BY at DESC, id DESC LIMIT $8`
 func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *IDPosition, limit int) (
 	[]AuditRow, *IDPosition, error,
 ) {
-	var id *int64
-	var at *time.Time
-	if after != nil {
-		id, at = &after.ID, &after.At
-	}
+	id, at := after.args()
 	found, err := Rows(ctx, s.pool, pgx.RowToStructByPos[AuditRow],
 		sqlAuditList, Stated(f.Subject), Among(f.Actor), Among(f.Action), Stated(f.Since), Stated(f.Until), id, at, limit+1)
 	found, next := CutPage(found, limit, func(r AuditRow) IDPosition { return IDPosition{r.At, r.ID} })

@@ -93,11 +93,7 @@ ORDER BY last_at DESC, id DESC LIMIT $12`
 func (s *DeadLetters) List(ctx context.Context, f LetterFilter, after *IDPosition, limit int) (
 	[]LetterSummary, *IDPosition, error,
 ) {
-	var id *int64
-	var at *time.Time
-	if after != nil {
-		id, at = &after.ID, &after.At
-	}
+	id, at := after.args()
 	found, err := Rows(ctx, s.pool, pgx.RowToStructByPos[LetterSummary],
 		sqlLetterList, append(f.args(), id, at, limit+1)...)
 	found, next := CutPage(found, limit, func(l LetterSummary) IDPosition { return IDPosition{l.LastAt, l.ID} })

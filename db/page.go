@@ -30,6 +30,14 @@ type IDPosition struct {
 	ID int64
 }
 
+// args are the two of a statement; nil of none.
+func (p *IDPosition) args() (id *int64, at *time.Time) {
+	if p == nil {
+		return nil, nil
+	}
+	return &p.ID, &p.At
+}
+
 // CutPage cuts rows, read with a limit of one more, to limit. next is the position of the last row, to go on from: nil
 // when there are no more rows.
 func CutPage[T, P any](rows []T, limit int, position func(T) P) (cut []T, next *P) {

@@ -412,14 +412,13 @@ const sqlReplayItemsForget = `/* sqlReplayItemsForget */ DELETE FROM replay_item
 // EndReplay ends a replay that runs, as canceled or failed; any other stays as it is. Adverts that it
 // started go on, and are not counted any more.
 func (s *Replays) EndReplay(ctx context.Context, id uuid.UUID, state, reason string, now time.Time) error {
-	_, err := s.end(ctx, id, state, reason, now, nil)
-	return err
+	return s.end(ctx, id, state, reason, now, nil)
 }
 
 // Cancel ends a replay as canceled, with the audit entry of by. One that is canceled already stays so; one that ended
 // otherwise is fault.Conflict, an unknown one fault.Gone.
 func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.Time) (Replay, error) {
-	_, err := s.end(ctx, id, listing.ReplayCanceled, "", now,
+	err := s.end(ctx, id, listing.ReplayCanceled, "", now,
 		&db.AuditEntry{At: now, Actor: by, Action: "replay.canceled", Subject: replaySubject(id)})
 	if err != nil {
 		return Replay{}, err
@@ -431,12 +430,10 @@ func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.
 	return r, err
 }
 
-func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, now time.Time, entry *db.AuditEntry) (
-	ended bool, err error,
-) {
-	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
+func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, now time.Time, entry *db.AuditEntry) error {
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, sqlReplayEnd, id, state, db.Storable(reason), now)
-		if ended = err == nil && done.RowsAffected() == 1; !ended {
+		if err != nil || done.RowsAffected() == 0 {
 			return err
 		}
 		b := new(pgx.Batch)
@@ -446,7 +443,7 @@ func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, n
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	return ended, fault.Wrap(err, "end replay %s", id)
+	return fault.Wrap(err, "end replay %s", id)
 }
 
 const sqlReplay = `/* sqlReplay */

@@ -110,11 +110,11 @@ func (r *records) physical() (end, next int, ok bool) {
 	}
 }
 
-// skipLine passes one physical line, of any length, and returns its beginning. ok is false at the end of the text.
-func (r *records) skipLine() (begin []byte, ok bool) {
+// skipLine passes one physical line, of any length, and returns its beginning.
+func (r *records) skipLine() (begin []byte) {
 	end, next, whole := r.physical()
 	if next == 0 {
-		return nil, false
+		return nil
 	}
 	begin = trimCR(r.buf[r.start:r.start+end], r.newline)
 	if whole {
@@ -123,18 +123,18 @@ func (r *records) skipLine() (begin []byte, ok bool) {
 			lines = 1
 		}
 		r.take(next, lines)
-		return begin, true
+		return begin
 	}
 	begin = bytes.Clone(begin[:min(len(begin), excerptBytes)])
 	for {
 		rest := r.buf[r.start:]
 		if i := bytes.IndexByte(rest, r.newline); i >= 0 {
 			r.take(i+1, 1)
-			return begin, true
+			return begin
 		}
 		r.take(len(rest), 0)
 		if !r.fill() {
-			return begin, true
+			return begin
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (r *records) next() (rec record, ok bool) {
 		rec = record{offset: r.offset, line: r.line}
 		if !whole {
 			rec.code = CodeRecordBytes
-			rec.raw, _ = r.skipLine()
+			rec.raw = r.skipLine()
 			return rec, r.err == nil
 		}
 		line := r.buf[r.start : r.start+end]

@@ -68,9 +68,8 @@ func beginsCard(text []byte) bool {
 
 // cards reads cards as comma-separated text.
 type cards struct {
+	written
 	src     *bufio.Reader
-	out     []byte
-	err     error
 	pending []byte // the physical line that was read last, and is none of the property before it
 	more    bool   // there is one
 	card    card
@@ -93,23 +92,11 @@ type reach struct {
 }
 
 func newCards(r io.Reader) *cards {
-	return &cards{src: bufio.NewReaderSize(r, 64<<10), out: appendRecord(nil, cardHeader)}
+	return &cards{src: bufio.NewReaderSize(r, 64<<10), written: written{out: appendRecord(nil, cardHeader)}}
 }
 
 // Read gives the cards as text.
-func (c *cards) Read(p []byte) (int, error) {
-	for len(c.out) == 0 {
-		if c.err != nil {
-			return 0, c.err
-		}
-		c.err = c.next()
-	}
-	n := copy(p, c.out)
-	if c.out = c.out[n:]; len(c.out) == 0 {
-		c.out = c.out[:0:cap(c.out)]
-	}
-	return n, nil
-}
+func (c *cards) Read(p []byte) (int, error) { return c.read(p, c.next) }
 
 // next reads a property, and appends the card that ends with it to out.
 func (c *cards) next() error {

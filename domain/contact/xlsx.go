@@ -54,6 +54,7 @@ const (
 
 // sheet reads a worksheet as text.
 type sheet struct {
+	written
 	name    string
 	sheets  []string // names of all, quoted
 	xml     *safexml.Decoder
@@ -61,11 +62,30 @@ type sheet struct {
 	strings table
 	formats []numberFormat // by style
 	epoch   time.Time
-	out     []byte
 	wrote   int64
 	row     int // of the sheet, that was written last
-	err     error
 	cells   []string
+}
+
+// written is text that is made piece by piece, as it is read.
+type written struct {
+	out []byte
+	err error
+}
+
+// read gives what is written, and has next append the next piece to out where there is none.
+func (w *written) read(p []byte, next func() error) (int, error) {
+	for len(w.out) == 0 {
+		if w.err != nil {
+			return 0, w.err
+		}
+		w.err = next()
+	}
+	n := copy(p, w.out)
+	if w.out = w.out[n:]; len(w.out) == 0 {
+		w.out = w.out[:0:cap(w.out)]
+	}
+	return n, nil
 }
 
 // openSheet opens the sheet of that name; "" is the first that is not hidden.
@@ -117,19 +137,7 @@ func openSheet(z *zip.Reader, name string) (*sheet, error) {
 }
 
 // Read gives the sheet as text.
-func (s *sheet) Read(p []byte) (int, error) {
-	for len(s.out) == 0 {
-		if s.err != nil {
-			return 0, s.err
-		}
-		s.err = s.next()
-	}
-	n := copy(p, s.out)
-	if s.out = s.out[n:]; len(s.out) == 0 {
-		s.out = s.out[:0:cap(s.out)]
-	}
-	return n, nil
-}
+func (s *sheet) Read(p []byte) (int, error) { return s.read(p, s.next) }
 
 // next appends the next row to out.
 func (s *sheet) next() error {

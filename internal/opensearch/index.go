@@ -155,7 +155,7 @@ func (e *Engine) indexes(ctx context.Context) (all []string, current string, err
 	var found map[string]struct {
 		Aliases map[string]json.RawMessage `json:"aliases"`
 	}
-	err = e.do(ctx, searchTime, http.MethodGet, "/"+e.name+"-*/_alias", nil, nil, &found)
+	err = e.do(ctx, searchTime, http.MethodGet, "/"+e.name+"-*/_alias", nil, &found)
 	if err != nil && !isAnswer(err, "index_not_found_exception") {
 		return nil, "", fmt.Errorf("list indexes: %w", err)
 	}
@@ -178,7 +178,7 @@ func (e *Engine) create(ctx context.Context, index string, read bool) error {
 	if read {
 		aliases[e.name] = object{}
 	}
-	err := e.do(ctx, writeTime, http.MethodPut, "/"+index, nil, definition(aliases), &struct{}{})
+	err := e.do(ctx, writeTime, http.MethodPut, "/"+index, definition(aliases), &struct{}{})
 	if err != nil && !isAnswer(err, "resource_already_exists_exception") {
 		return fmt.Errorf("make index %s: %w", index, err)
 	}
@@ -222,7 +222,7 @@ func (e *Engine) Finish(ctx context.Context, generation string) error {
 		if current != "" {
 			actions = append(actions, object{"remove": object{"index": current, "alias": e.name}})
 		}
-		err := e.do(ctx, writeTime, http.MethodPost, "/_aliases", nil, object{"actions": actions}, &struct{}{})
+		err := e.do(ctx, writeTime, http.MethodPost, "/_aliases", object{"actions": actions}, &struct{}{})
 		if err != nil {
 			return fmt.Errorf("change index: %w", err)
 		}
@@ -477,7 +477,7 @@ func (e *Engine) Drop(ctx context.Context) error {
 }
 
 func (e *Engine) delete(ctx context.Context, index string) error {
-	err := e.do(ctx, writeTime, http.MethodDelete, "/"+index, nil, nil, &struct{}{})
+	err := e.do(ctx, writeTime, http.MethodDelete, "/"+index, nil, &struct{}{})
 	if err != nil && !isAnswer(err, "index_not_found_exception") {
 		return fmt.Errorf("delete index %s: %w", index, err)
 	}

@@ -101,9 +101,7 @@ func isAnswer(err error, kind string) bool {
 // do sends a JSON document (nil = none) and decodes the answer. Failures are faults: 429 is throttled, all that
 // may pass or that an operator can repair is transient, and only a request that OpenSearch will never accept is
 // invalid.
-func (e *Engine) do(
-	ctx context.Context, most time.Duration, method, path string, query url.Values, in, out any,
-) error {
+func (e *Engine) do(ctx context.Context, most time.Duration, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
 		var err error
@@ -111,7 +109,7 @@ func (e *Engine) do(
 			return fault.Newf(fault.Invalid, "encode request: %w", err)
 		}
 	}
-	return e.send(ctx, most, method, path, query, body, "application/json", out)
+	return e.send(ctx, most, method, path, nil, body, "application/json", out)
 }
 
 func (e *Engine) send(

@@ -329,7 +329,7 @@ func (s *request) highlight() object {
 }
 
 func (e *Engine) ask(ctx context.Context, body object) (a answer, err error) {
-	if err := e.do(ctx, searchTime, http.MethodPost, "/"+e.name+"/_search", nil, body, &a); err != nil {
+	if err := e.do(ctx, searchTime, http.MethodPost, "/"+e.name+"/_search", body, &a); err != nil {
 		return a, fmt.Errorf("search: %w", err)
 	}
 	if a.Shards.Failed > 0 && len(a.Hits.Hits) == 0 {

@@ -142,7 +142,7 @@ func (e *Engine) Stats(ctx context.Context) (search.Stats, error) {
 			} `json:"total"`
 		} `json:"_all"`
 	}
-	err := e.do(ctx, searchTime, http.MethodGet, "/"+e.name+"/_stats/docs,store,segments", nil, nil, &stats)
+	err := e.do(ctx, searchTime, http.MethodGet, "/"+e.name+"/_stats/docs,store,segments", nil, &stats)
 	if isAnswer(err, "index_not_found_exception") {
 		return out, nil
 	}
