@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -51,15 +50,14 @@ func CursorAt(p *db.Position, sort string) *Cursor {
 
 // IDCursor is a position in a list by ID, or by time and ID.
 type IDCursor struct {
-	Sort  string    `json:"s"`
-	At    time.Time `json:"t,omitzero"`
-	ID    int64     `json:"i"`
-	Event int64     `json:"e,omitempty"` // the ID as well, for an API of 0.5, which reads that of a match here
+	Sort string    `json:"s"`
+	At   time.Time `json:"t,omitzero"`
+	ID   int64     `json:"i"`
 }
 
 // IDCursorAt is the cursor of a number in an order; nil stays nil.
 func IDCursorAt(id *int64, sort string) *IDCursor {
-	return Maybe(id, func(id int64) IDCursor { return IDCursor{Sort: sort, ID: id, Event: id} })
+	return Maybe(id, func(id int64) IDCursor { return IDCursor{Sort: sort, ID: id} })
 }
 
 func timeCursorAt(p *db.IDPosition, sort string) *IDCursor {
@@ -87,11 +85,9 @@ func parseTimeCursor(s, sort string) (*db.IDPosition, error) {
 	return &db.IDPosition{At: c.At, ID: c.ID}, nil
 }
 
-// readIDCursor reads a cursor of an order; one without an order is of dead letters, as 0.5 writes it.
+// readIDCursor reads a cursor of an order.
 func readIDCursor(s, sort string) (c IDCursor, err error) {
-	err = DecodeCursor(s, &c)
-	c.ID = cmp.Or(c.ID, c.Event)
-	if err != nil || cmp.Or(c.Sort, lettersOrder) != sort || c.ID < 1 {
+	if err = DecodeCursor(s, &c); err != nil || c.Sort != sort || c.ID < 1 {
 		return c, ErrCursor
 	}
 	return c, nil
@@ -101,12 +97,11 @@ func readIDCursor(s, sort string) (c IDCursor, err error) {
 type TextCursor struct {
 	Sort string `json:"s"`
 	ID   string `json:"i"`
-	Name string `json:"n,omitempty"` // the text as well, for an API of 0.5, which reads that of a saved search here
 }
 
 // TextCursorAt is the cursor of a text in an order; nil stays nil.
 func TextCursorAt(text *string, sort string) *TextCursor {
-	return Maybe(text, func(text string) TextCursor { return TextCursor{Sort: sort, ID: text, Name: text} })
+	return Maybe(text, func(text string) TextCursor { return TextCursor{Sort: sort, ID: text} })
 }
 
 // ParseTextCursor reads a next_cursor of a list by a text. "" is the first page: "". Its error is for the caller.
@@ -115,9 +110,7 @@ func ParseTextCursor(s, sort string) (string, error) {
 		return "", nil
 	}
 	var c TextCursor
-	err := DecodeCursor(s, &c)
-	c.ID = cmp.Or(c.ID, c.Name)
-	if err != nil || c.Sort != sort || c.ID == "" || WrongText("", c.ID) != nil {
+	if err := DecodeCursor(s, &c); err != nil || c.Sort != sort || c.ID == "" || WrongText("", c.ID) != nil {
 		return "", ErrCursor
 	}
 	return c.ID, nil

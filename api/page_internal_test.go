@@ -30,29 +30,19 @@ func TestPartsAreFew(t *testing.T) {
 	require.ErrorIs(t, Filter{Name: "brand", Values: &values, Commas: true}.read(again), errManyValues)
 }
 
-// A cursor is of its list only, and those that callers hold from before an update can be read.
+// A cursor is of its list only.
 func TestCursorsOfTheirLists(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	written := map[string]string{
-		"audit":        EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, auditOrder)),
-		"letters":      EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, lettersOrder)),
-		"letters, 0.5": EncodeCursor(map[string]any{"t": at, "i": 7}),
-		"matches":      EncodeCursor(IDCursorAt(new(int64(7)), "matches")),
-		"matches, 0.5": EncodeCursor(map[string]any{"s": "matches", "e": 7}),
-		"matches, -1":  EncodeCursor(map[string]any{"s": "matches", "e": -1}),
-		"names":        EncodeCursor(TextCursorAt(new("Plateau"), "searches")),
-		"names, 0.5":   EncodeCursor(map[string]any{"s": "searches", "n": "Plateau"}),
-		"a NUL":        EncodeCursor(map[string]any{"s": "searches", "n": "\x00"}),
+		"audit":       EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, auditOrder)),
+		"letters":     EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, lettersOrder)),
+		"no order":    EncodeCursor(map[string]any{"t": at, "i": 7}),
+		"matches":     EncodeCursor(IDCursorAt(new(int64(7)), "matches")),
+		"matches, -1": EncodeCursor(map[string]any{"s": "matches", "i": -1}),
+		"names":       EncodeCursor(TextCursorAt(new("Plateau"), "searches")),
+		"a NUL":       EncodeCursor(map[string]any{"s": "searches", "i": "\x00"}),
 	}
-	var before struct { // as an API of 0.5 reads them
-		Event int64  `json:"e"`
-		Name  string `json:"n"`
-	}
-	require.NoError(t, DecodeCursor(written["matches"], &before))
-	require.NoError(t, DecodeCursor(written["names"], &before))
-	require.EqualValues(t, 7, before.Event)
-	require.Equal(t, "Plateau", before.Name)
 	reads := func(read func(s string) bool) (names []string) {
 		for _, name := range slices.Sorted(maps.Keys(written)) {
 			if read(written[name]) {
@@ -68,12 +58,12 @@ func TestCursorsOfTheirLists(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"audit"}, reads(byTime(auditOrder)))
-	require.Equal(t, []string{"letters", "letters, 0.5"}, reads(byTime(lettersOrder)))
-	require.Equal(t, []string{"matches", "matches, 0.5"}, reads(func(s string) bool {
+	require.Equal(t, []string{"letters"}, reads(byTime(lettersOrder)))
+	require.Equal(t, []string{"matches"}, reads(func(s string) bool {
 		id, err := ParseIDCursor(s, "matches")
 		return err == nil && id == 7
 	}))
-	require.Equal(t, []string{"names", "names, 0.5"}, reads(func(s string) bool {
+	require.Equal(t, []string{"names"}, reads(func(s string) bool {
 		name, err := ParseTextCursor(s, "searches")
 		return err == nil && name == "Plateau"
 	}))
