@@ -3,7 +3,6 @@ package draft
 import (
 	"math"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -161,22 +160,21 @@ func (p *page) brandsInScripts(c *claims, s state, categories map[string]bool) {
 }
 
 // brandPaths are the parts of addresses that lead to all products of a brand.
-var brandPaths = []string{"/brand/", "/brands/", "/b/", "/marke/", "/marken/", "/marque/", "/marques/", "/marca/",
+var brandPaths = partsOf([]string{"/brand/", "/brands/", "/b/", "/marke/", "/marken/", "/marque/", "/marques/", "/marca/",
 	"/marcas/", "/marka/", "/marki/", "/merk/", "/merken/", "/znacka/", "/znacky/", "/varemerke/", "/maerke/", "/maerker/",
 	"/hersteller/", "/producent/", "/producenci/", "/proizvodac/", "/proizvajalec/", "/manufacturer/", "/manufacturers/",
 	"/vendor/", "/vendors/", "/fabricant/", "/fabricante/", "/brend/", "/brendy/", "/zimoli/", "/tootja/", "/valmistaja/",
-	"brand=", "manufacturer=", "vendor=", "marca=", "marke=", "designer/", "manufacturers_id="}
+	"brand=", "manufacturer=", "vendor=", "marca=", "marke=", "designer/", "manufacturers_id="})
 
 // behindBrandPath is what an address has behind one of brandPaths, bare; ok says that it has one.
 func behindBrandPath(href string) (behind string, ok bool) {
 	if len(href) > 2000 {
 		return "", false
 	}
-	in := sieveOf(href)
-	for _, path := range brandPaths {
-		if !in.may(path) {
-			continue
-		}
+	if !brandPaths.in(href) {
+		return "", false
+	}
+	for _, path := range brandPaths.list {
 		if _, after, ok := strings.Cut(href, path); ok {
 			return strings.TrimLeft(bare(after), "0123456789"), true
 		}
@@ -297,8 +295,13 @@ var badgeNames = wordSet("badge badges flag label labels tag tags ribbon sticker
 func (p *page) badge(i int) bool {
 	for k := i; k <= min(p.els[i].last, i+mostOfCard); k++ {
 		class := attr(p.els[k].node, "class")
-		if len(class) < longestName && slices.ContainsFunc(split(class), func(w string) bool { return badgeNames[w] }) {
-			return true
+		if len(class) >= longestName {
+			continue
+		}
+		for w := range split(class) {
+			if badgeNames[strings.ToLower(w)] {
+				return true
+			}
 		}
 	}
 	return false

@@ -45,9 +45,11 @@ func (p *page) findButton() {
 	best := 0.0
 	for i := range p.els {
 		e := &p.els[i]
+		if e.end-e.start > 80 || e.marks&veiled != 0 {
+			continue
+		}
 		control := e.tag == atom.Button || e.tag == atom.A || e.tag == atom.Input || attr(e.node, "role") == "button"
-		if !control || e.end-e.start > 80 || e.marks&veiled != 0 || has(e.node, "disabled") ||
-			attr(e.node, "aria-disabled") == "true" {
+		if !control || has(e.node, "disabled") || attr(e.node, "aria-disabled") == "true" {
 			continue
 		}
 		points := 0.0

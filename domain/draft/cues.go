@@ -13,7 +13,7 @@ import (
 // The words around an amount that say it is not the product's present price, in the languages of shops; lower case.
 // They are looked for as whole words; "*" lets a word go on, or begin earlier.
 var (
-	cuesWas = []string{"was", "rrp", "msrp", "list price", "list:", "original price", "originally",
+	cuesWas = cuesOf([]string{"was", "rrp", "msrp", "list price", "list:", "original price", "originally",
 		"regular price", "retail price", "reg.", "save", "saving", "statt", "uvp", "sie sparen", "*ersparnis",
 		"ursprünglich*", "unverb. preisempf*", "listenpreis*", "bisher*", "au lieu de", "prix conseillé",
 		"prix barré",
@@ -25,15 +25,15 @@ var (
 		"m.r.p", "mrp", "old price", "previous*", "poupe", "economize", "de r$", "van", "adviesprijs*", "ord.",
 		"ordinarie", "tidigare", "førpris", "før", "vejl*", "normalpris*", "ovh", "norm.", "старая цена", "экономия",
 		"通常価格", "参考価格", "定価", "原價", "市價", "建議售價", "قبل", "كان", "discount*", "rabatt*", "remise", "sconto",
-		"descuento", "desconto", "rabat", "pvpr"}
+		"descuento", "desconto", "rabat", "pvpr"})
 	// a membership is a product, and who is no member pays the price
-	cuesMember = []string{"member", "membership price", "medlem", "medlemmer*", "medlemmar*", "medlemspri*", "*klubpris*",
+	cuesMember = cuesOf([]string{"member", "membership price", "medlem", "medlemmer*", "medlemmar*", "medlemspri*", "*klubpris*",
 		"*clubpreis*", "mitglied", "mitglieder*", "mitgliedspreis*", "prix membre*", "prix adhérent*", "precio soci*",
-		"precio tarjeta", "prezzo soci", "ledenprijs", "jäsenhin*", "jäsenet", "jäsenille"}
-	cuesNoMember = []string{"non-member*", "non member*", "nonmember*", "not a member", "ikke-medlem*", "ikke medlem*",
+		"precio tarjeta", "prezzo soci", "ledenprijs", "jäsenhin*", "jäsenet", "jäsenille"})
+	cuesNoMember = cuesOf([]string{"non-member*", "non member*", "nonmember*", "not a member", "ikke-medlem*", "ikke medlem*",
 		"icke-medlem*", "icke medlem*", "nicht-mitglied*", "nicht mitglied*", "nichtmitglied*", "non-membre*", "non membre*",
-		"non adhérent*", "non abonné*", "non soci*", "no soci*", "niet-leden", "niet leden"}
-	cuesExtra = []string{"shipping", "delivery", "postage", "p&p", "*versand*", "lieferung*", "porto",
+		"non adhérent*", "non abonné*", "non soci*", "no soci*", "niet-leden", "niet leden"})
+	cuesExtra = cuesOf([]string{"shipping", "delivery", "postage", "p&p", "*versand*", "lieferung*", "porto",
 		"paketpost", "livraison",
 		"frais de port", "spedizione", "consegna", "envío", "envio", "gastos de", "dostaw*", "wysyłk*", "doprava",
 		"doručení", "livrare", "transport", "transportkosten", "frete", "verzending", "verzendkosten", "bezorg*",
@@ -53,9 +53,9 @@ var (
 		"usato",
 		"d'occasion", "seconda mano", "estimate*", "accessor*", "reserve", "handling", "fee", "approximately",
 		"approx",
-		"circa", "environ", "ungefähr", "priced", "budget"}
+		"circa", "environ", "ungefähr", "priced", "budget"})
 	// Of the deliveries, warranties and points of shops in further languages.
-	cuesExtraFurther = []string{"משלוח", "пересылк*", "kohaletoimet*", "tarne*", "saatmis*",
+	cuesExtraFurther = cuesOf([]string{"משלוח", "пересылк*", "kohaletoimet*", "tarne*", "saatmis*",
 		"dostav*", "poštnin*", "poštarin*", "piegād*", "pristatym*", "szállítás*", "kiszállítás*", "μεταφορικ*",
 		"αποστολ*", "kargo*", "ongkir*", "ongkos kirim", "phí vận chuyển", "phí giao hàng", "ค่าจัดส่ง", "배송비", "택배비",
 		"运费", "邮费", "宅配", "الشحن", "التوصيل", "رسوم", "postikulu*", "garantii*", "garancij*", "garantij*",
@@ -69,7 +69,7 @@ var (
 		"クーポン", "쿠폰", "무이자", "월", "mēn*", "mėn*", "kuu", "mnd", "mån*", "kk", "měs*", "mies.", "мес", "aylık",
 		"nomaks*", "līzing*", "išsimokėtin*", "dalīt*", "maandelijks*", "kuukaus*",
 		"havi",
-		"ポイント", "적립", "積分", "积分", "紅利", "回饋", "nectar", "fidélité", "fidelidad", "collect", "rewards", "credits"}
+		"ポイント", "적립", "積分", "积分", "紅利", "回饋", "nectar", "fidélité", "fidelidad", "collect", "rewards", "credits"})
 	// Alone before an amount: it is the price.
 	cuesPrice = []string{"price", "our price", "your price", "now", "now only", "only", "buy for", "preis",
 		"unser preis",
@@ -148,24 +148,48 @@ var (
 )
 
 // cuesFree say that the thing that follows an amount is free: "36,49 € Spedizione GRATUITA" is no cost of shipping.
-var cuesFree = []string{"free", "gratis", "gratuit*", "kostenlos*", "kostenfrei*", "*frei", "offert", "offerte",
-	"grátis", "darmow*", "zdarma", "zadarmo", "бесплатн*", "incl*", "inkl*", "compris*", "enthalten"}
+var cuesFree = cuesOf([]string{"free", "gratis", "gratuit*", "kostenlos*", "kostenfrei*", "*frei", "offert", "offerte",
+	"grátis", "darmow*", "zdarma", "zadarmo", "бесплатн*", "incl*", "inkl*", "compris*", "enthalten"})
 
 // isNet says that the words around an amount say that tax is to be added to it.
 func isNet(before, after string) bool {
-	return net.MatchString(before) || net.MatchString(plain.CutBytes(after, 30))
+	after = plain.CutBytes(after, 30)
+	return taxWords.in(before) && net.MatchString(before) || taxWords.in(after) && net.MatchString(after)
 }
+
+// What the texts that these expressions match have in them: they are looked for first, for that is faster.
+var (
+	taxWords = partsOf([]string{"vat", "gst", "hst", "tax", "mwst", "ust", "umsatzsteuer", "dph", "iva", "tva", "moms",
+		"mva", "btw", "pdv", "ddv", "áfa", "kdv", "ндс", "пдв", "ддс", "φπα", "igic", "alv", "impuestos", "nett", "neto",
+		"net price", "ht", "h.t", "税抜", "税別", "未税", "未稅"})
+	memberWords = partsOf([]string{"member", "mitglieder", "membre", "adhérent", "abonn", "soci", "leden", "medlem",
+		"członk", "club", "klub", "会員"})
+)
+
+// unitBegins are the bytes that perUnit may begin with.
+const unitBegins = "/=apjlezndvf\xc3"
+
+// isOfMeasure says that an amount between these texts is the price of a measure.
+func isOfMeasure(before, after string) bool {
+	return strings.HasSuffix(strings.TrimRight(before, " "), "=") && unitIs.MatchString(before) ||
+		after != "" && strings.IndexByte(unitBegins, after[0]) >= 0 && perUnit.MatchString(after)
+}
+
+// isForMembers says that an amount before this text is for members only.
+func isForMembers(after string) bool { return memberWords.in(after) && forMembers.MatchString(after) }
 
 // cued is the points, 0 or less, that the words before and after an amount give it.
 func (p *page) cued(before, after string) float64 {
 	points := 0.0
 	label := strings.Trim(before, " :")
-	if containsAny(before, cuesWas) || slices.Contains(cuesWasAlone, label) || ofDays.MatchString(before) {
+	if cuesWas.in(before) || slices.Contains(cuesWasAlone, label) ||
+		strings.Contains(before, "30") && ofDays.MatchString(before) {
 		points += p.w[priceCueWas]
 	}
-	if containsAny(before, cuesMember) && !containsAny(before, cuesNoMember) ||
-		forMembers.MatchString(strings.TrimLeft(after, " (*")) && !containsAny(after, cuesNoMember) ||
-		containsAny(before, cuesExtra) || containsAny(before, cuesExtraFurther) || tier.MatchString(before) {
+	if cuesMember.in(before) && !cuesNoMember.in(before) ||
+		isForMembers(strings.TrimLeft(after, " (*")) && !cuesNoMember.in(after) ||
+		cuesExtra.in(before) || cuesExtraFurther.in(before) ||
+		digits(before) > 0 && tier.MatchString(before) {
 		points += p.w[priceCueExtra]
 	} else if points == 0 && slices.Contains(cuesPrice, label) {
 		points += p.w[priceCuePrice]
@@ -180,48 +204,13 @@ func (p *page) cued(before, after string) float64 {
 	if beginsWithAny(after, cuesWay) {
 		points += p.w[priceCueWay]
 	}
-	if unitIs.MatchString(before) || perUnit.MatchString(after) ||
+	if isOfMeasure(before, after) ||
 		(beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) &&
-			!containsAny(plain.CutBytes(after, 30), cuesFree) {
+			!cuesFree.in(plain.CutBytes(after, 30)) {
 		points += p.w[priceCueUnit]
 	}
 	return points
 }
-
-// containsAny says that one of the words stands in s.
-func containsAny(s string, list []string) bool {
-	in := sieveOf(s)
-	for _, cue := range list {
-		if w := strings.Trim(cue, "*"); in.may(w) {
-			if n, _ := findCue(s, cue, 0); n >= 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// A sieve knows the pairs of neighbouring bytes of a text, so that of a long list few words are looked for in it.
-type sieve [64]uint64
-
-func sieveOf(s string) (v sieve) {
-	for i := 1; i < len(s); i++ {
-		n := pairOf(s[i-1], s[i])
-		v[n>>6] |= 1 << (n & 63)
-	}
-	return v
-}
-
-// may says that a word may stand in the text: its first and its last pair of bytes do.
-func (v *sieve) may(w string) bool {
-	if len(w) < 2 {
-		return true
-	}
-	first, last := pairOf(w[0], w[1]), pairOf(w[len(w)-2], w[len(w)-1])
-	return v[first>>6]>>(first&63)&1 != 0 && v[last>>6]>>(last&63)&1 != 0
-}
-
-func pairOf(a, b byte) uint { return (uint(a)<<4 ^ uint(b)) & 4095 }
 
 // beginsWithAny says that s begins with one of the words.
 func beginsWithAny(s string, list []string) bool {
@@ -243,35 +232,6 @@ func endsInAny(s string, list []string) bool {
 		}
 	}
 	return false
-}
-
-// findCue finds a word in s at or after from, and its end; -1 = it is not there.
-func findCue(s, cue string, from int) (start, end int) {
-	w, open := strings.CutPrefix(cue, "*")
-	w, stem := strings.CutSuffix(w, "*")
-	return findWord(s, w, from, open, stem)
-}
-
-// findWord finds a word in s at or after from, and its end; -1 = it is not there. Open ones may be the end of a longer
-// word, stems the beginning.
-func findWord(s, w string, from int, open, stem bool) (start, end int) {
-	for from <= len(s) {
-		n := strings.Index(s[from:], w)
-		if n < 0 {
-			break
-		}
-		start, end = from+n, from+n+len(w)
-		stop := end
-		if stop < len(s) && s[stop] == 's' && 'a' <= s[stop-1] && s[stop-1] <= 'z' { // fees, points
-			stop++
-		}
-		if (open || !goesOn(s, start)) && (stem || !goesOn(s, end) || !goesOn(s, stop)) {
-			return start, end
-		}
-		_, size := utf8.DecodeRuneInString(s[start:])
-		from = start + max(size, 1)
-	}
-	return -1, -1
 }
 
 // goesOn says that a word goes on over a position in s: letters stand on both sides of it, or digits do. In scripts

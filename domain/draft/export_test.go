@@ -13,7 +13,7 @@ func PriceTwice(page string) (first, second string, points [2]float64, err error
 	if err != nil {
 		return "", "", points, err
 	}
-	p := newPage(allWeights(), doc, &url.URL{Scheme: "https", Host: "shop.example"})
+	p := newPage(allWeights(), doc, &url.URL{Scheme: "https", Host: "shop.example"}, 0)
 	p.findTitle(nil)
 	p.findAmounts()
 	p.findCards(p.amounts)
@@ -33,7 +33,7 @@ func OtherChoice(page, class string) (with, looked int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	p := newPage(allWeights(), doc, &url.URL{Scheme: "https", Host: "shop.example"})
+	p := newPage(allWeights(), doc, &url.URL{Scheme: "https", Host: "shop.example"}, 0)
 	for i := range p.els {
 		if attr(p.els[i].node, "class") != class {
 			continue
@@ -48,3 +48,13 @@ func OtherChoice(page, class string) (with, looked int, err error) {
 
 // SoldOutWhole says of a line which says that something is sold out that it speaks of the whole product.
 func SoldOutWhole(line, name string) bool { return ofWhole(strings.ToLower(line), name) }
+
+// InCues is where the first of some cues stands in a text, and which is the first of them, in their order, that does.
+func InCues(cues []string, s string) (found, first string) {
+	l := cuesOf(cues)
+	if start, end := l.find(s); start >= 0 {
+		found = s[start:end]
+	}
+	first, _ = l.first(s)
+	return found, first
+}

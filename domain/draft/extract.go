@@ -84,7 +84,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	data := markup.Read(doc, base)
 	toProducts(data.Items)
 	productOf(data)
-	p := newPage(w, doc, base)
+	p := newPage(w, doc, base, bytes.Count(raw, []byte{'<'})/2)
 	p.address, p.hint = address, hintOf(doc, address, data)
 	if p.hint.Currency == "" {
 		p.hint.Currency = currencyIn(p.scripts)

@@ -470,9 +470,22 @@ func (c *skuClaims) agree(html []byte) {
 		}
 		if digits(x.value) >= 2 && counted < 20 {
 			counted++ // each reads the whole page
-			x.hints += w[skuRepeated] * math.Log2(1+float64(min(bytes.Count(html, []byte(x.value)), maxRepeats)))
+			x.hints += w[skuRepeated] * math.Log2(1+float64(repeats(html, []byte(x.value))))
 		}
 	}
+}
+
+// repeats is how often a value stands in a page, maxRepeats at most.
+func repeats(html, value []byte) (n int) {
+	for n < maxRepeats {
+		at := bytes.Index(html, value)
+		if at < 0 {
+			break
+		}
+		html = html[at+len(value):]
+		n++
+	}
+	return n
 }
 
 // support says that something else agrees with a value that is claimed already; create lets it be a claim of its own.

@@ -174,6 +174,9 @@ func labelFor(s string) (label, bool) {
 // labelOf looks a label up, also without its words in parentheses, "Part Number (MPN)", and without the site's own
 // name, "Acme item number" on acme.example.
 func (p *page) labelOf(s string) (label, bool) {
+	if !p.beginsLabel(s) {
+		return label{}, false
+	}
 	var room [128]byte
 	key := appendKey(room[:0], s)
 	l, ok := labels[string(key)]
@@ -185,6 +188,31 @@ func (p *page) labelOf(s string) (label, bool) {
 		l, ok = labels[fold(strings.ReplaceAll(string(key), p.site, ""))]
 	}
 	return l, ok
+}
+
+// labelHeads are the heads of labels.
+var labelHeads = func() (heads [16]uint64) {
+	for l := range labels {
+		if len(l) > 1 {
+			h := headOf(l[0], l[1])
+			heads[h>>6] |= 1 << (h & 63)
+		}
+	}
+	return heads
+}()
+
+// beginsLabel says that a text may be a label, by the two letters that it begins with: where it does not begin with two
+// of ASCII, or where the site's own name may be among them, it may.
+func (p *page) beginsLabel(s string) bool {
+	if len(s) < 2 {
+		return true
+	}
+	a, b := s[0]|0x20, s[1]|0x20
+	if a < 'a' || a > 'z' || b < 'a' || b > 'z' || p.site != "" && (a == p.site[0] || b == p.site[0]) {
+		return true
+	}
+	h := headOf(a, b)
+	return labelHeads[h>>6]>>(h&63)&1 != 0
 }
 
 // siteOf returns a site's own name by its host: acme, of www.acme.co.uk; "" for too short a name.

@@ -92,17 +92,17 @@ func (p *page) card(i int) bool { return p.cards[i] }
 // findCards fills p.cards by the amounts that show.
 func (p *page) findCards(amounts []amountShown) {
 	p.cards = map[int]bool{}
-	holds := map[int]int{}     // element → how many amounts it holds
-	counted := map[shape]int{} // how many of them hold an amount
+	holds := make([]bool, len(p.els)) // of the elements, which hold an amount
+	counted := map[shape]int{}        // how many of them do
 	for _, a := range amounts {
-		for i := a.el; i >= 0; i = p.els[i].parent {
-			if holds[i]++; holds[i] == 1 && p.els[i].parent >= 0 {
+		for i := a.el; i >= 0 && !holds[i]; i = p.els[i].parent {
+			if holds[i] = true; p.els[i].parent >= 0 {
 				counted[p.shape(i)]++
 			}
 		}
 	}
 	for i := range holds {
-		if p.els[i].parent < 0 || p.holdsTitle(i) || !p.holdsLink(i) {
+		if !holds[i] || p.els[i].parent < 0 || p.holdsTitle(i) || !p.holdsLink(i) {
 			continue
 		}
 		least := 3

@@ -1,8 +1,10 @@
 package draft
 
 import (
+	"iter"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -205,13 +207,14 @@ func wordMarks(name string) mark {
 			m |= veiled
 		}
 	}
-	own, last, before := mark(0), "", ""
-	for _, w := range split(name) {
-		own |= words[w] | words[before+last+w]
-		if last != "" {
-			own |= words[last+w]
-		}
-		before, last = last, w
+	own := mark(0)
+	var room [80]byte
+	glued, before, last := room[:0], 0, 0 // the words, and where the last but one and the last begin
+	for w := range split(name) {
+		here := len(glued)
+		glued = appendLower(glued, w)
+		own |= words[string(glued[here:])] | words[string(glued[last:])] | words[string(glued[before:])]
+		before, last = last, here
 	}
 	switch {
 	case own&cut != 0 && own&costs != 0:
@@ -228,29 +231,47 @@ func wordMarks(name string) mark {
 	return m | own
 }
 
-// split cuts a name into its words, lower case.
-func split(name string) []string {
-	var out []string
-	start := -1
-	var before rune
-	for i, r := range name {
-		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
-		switch {
-		case !letter:
-			if start >= 0 {
-				out = append(out, strings.ToLower(name[start:i]))
+// split yields the words of a name, as they are written.
+func split(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := -1
+		var before rune
+		for i, r := range name {
+			var letter, upper bool
+			if r < utf8.RuneSelf {
+				upper = 'A' <= r && r <= 'Z'
+				letter = upper || 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
+			} else {
+				letter, upper = unicode.IsLetter(r) || unicode.IsDigit(r), unicode.IsUpper(r)
 			}
-			start = -1
-		case start < 0:
-			start = i
-		case unicode.IsUpper(r) && unicode.IsLower(before):
-			out = append(out, strings.ToLower(name[start:i]))
-			start = i
+			if start >= 0 && (!letter || upper && unicode.IsLower(before)) {
+				if !yield(name[start:i]) {
+					return
+				}
+				start = -1
+			}
+			if letter && start < 0 {
+				start = i
+			}
+			before = r
 		}
-		before = r
+		if start >= 0 {
+			yield(name[start:])
+		}
 	}
-	if start >= 0 {
-		out = append(out, strings.ToLower(name[start:]))
+}
+
+// appendLower appends a text in lower case.
+func appendLower(b []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			return append(b, strings.ToLower(s[i:])...)
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
 	}
-	return out
+	return b
 }

@@ -515,9 +515,9 @@ func availabilityOf(s string) Availability {
 	s, back, alert := cutAlerts(s)
 	in, out := inStock(s)
 	switch {
-	case hasWord(s, outWords) || aloneOf(s, outAlone) || out:
+	case outWords.in(s) || aloneOf(s, outAlone) || out:
 		return OutOfStock
-	case hasWord(s, preWords):
+	case preWords.in(s):
 		return PreOrder
 	case in || back:
 		return InStock

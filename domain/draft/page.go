@@ -79,12 +79,16 @@ type pageWalk struct {
 	seam  bool // an element began or ended since the last text
 }
 
+// mostForeseen is how many elements room is made for before there are any: the rest of a larger page grows.
+const mostForeseen = 20_000
+
 // maxDepth bounds recursion; a browser nests no deeper than 512 either.
 const maxDepth = 512
 
-// newPage lays a document out.
-func newPage(w weights, doc *html.Node, base *url.URL) *page {
+// newPage lays a document out, of about so many elements.
+func newPage(w weights, doc *html.Node, base *url.URL, elements int) *page {
 	p := &page{w: w, base: base, site: siteOf(base.Hostname()), title: -1, button: -1}
+	p.els = make([]element, 0, min(elements, mostForeseen))
 	walk := pageWalk{p: p, seen: seenMarks{map[string]mark{}, map[string]mark{}, map[string]mark{}}}
 	walk.node(doc, -1, 0)
 	p.text = walk.text.String()

@@ -273,7 +273,7 @@ func (p *page) around(a amountShown) (before, after string) {
 					before, _ = p.around(amountShown{start: p.spans[k].start, end: end})
 					from = a.start
 				case lists[between]: // "priced $1, $2 and $4", but "was $79, $49"
-					if before, _ = p.around(amountShown{start: p.spans[k].start, end: end}); containsAny(before, cuesWas) {
+					if before, _ = p.around(amountShown{start: p.spans[k].start, end: end}); cuesWas.in(before) {
 						before = ""
 					}
 					from = a.start

@@ -271,10 +271,25 @@ func keyBefore(s string, colon int) string {
 	key := s[i:end]
 	for k := range len(key) {
 		if c := key[k]; 'A' <= c && c <= 'Z' || c == '_' || c == '-' {
-			return unjoined.Replace(strings.ToLower(key))
+			return joined(key)
 		}
 	}
 	return key
+}
+
+// joined is a key in lower case without its separators, all of it ASCII.
+func joined(key string) string {
+	var room [maxKey]byte
+	b := room[:0]
+	for i := range len(key) {
+		switch c := key[i]; {
+		case 'A' <= c && c <= 'Z':
+			b = append(b, c+'a'-'A')
+		case c != '_' && c != '-':
+			b = append(b, c)
+		}
+	}
+	return string(b)
 }
 
 func isWord(c byte) bool {
@@ -351,7 +366,6 @@ func unescape(s string) string {
 
 // A replacer builds its table at its first use: one for all pages.
 var (
-	unjoined  = strings.NewReplacer("_", "", "-", "")
 	unspaced  = strings.NewReplacer(" ", "", "_", "", "-", "")
 	unescaped = strings.NewReplacer(`\u0026`, "&", `\/`, "/", `\u0027`, "'", `\u002F`, "/", `\u002f`, "/")
 )

@@ -10,7 +10,7 @@ import (
 )
 
 // outWords say that the product cannot be had, wherever in a line they stand; each holds none of the others.
-var outWords = slices.Concat(alertWords, []string{"out of stock", "sold out", "currently unavailable",
+var outWords = phrasesOf(slices.Concat(alertWords.list, []string{"out of stock", "sold out", "currently unavailable",
 	"temporarily unavailable", "no longer available", "item is unavailable", "product is unavailable",
 	"item unavailable", "product unavailable", "this listing was ended", "bidding has ended", "out-of-stock",
 	"unavailable online", "currently not available", "not currently available", "no longer sold",
@@ -66,11 +66,11 @@ var outWords = slices.Concat(alertWords, []string{"out of stock", "sold out", "c
 	"reeds verkocht", "veiling gesloten", "veiling afgelopen", "oferta zakończona", "sprzedaż zakończona",
 	"aukcja zakończona", "ogłoszenie nieaktualne", "aukce skončila", "aukcia skončila", "prodej skončil",
 	"auktionen är avslutad", "redan såld", "allerede solgt", "huutokauppa on päättynyt", "продажа завершена",
-	"аукцион завершён", "аукцион завершен", "лот продан"})
+	"аукцион завершён", "аукцион завершен", "лот продан"}))
 
 // alertWords offer a message when the product is back. Templates keep such a form in the buy box of
 // every product, and show it when it is needed.
-var alertWords = []string{"notify me when", "email me when", "e-mail me when", "back in stock", "join the waitlist",
+var alertWords = phrasesOf([]string{"notify me when", "email me when", "e-mail me when", "back in stock", "join the waitlist",
 	"join waitlist", "benachrichtigen sie mich, wenn", "m'avertir", "avvisami quando", "avísame cuando", "avise-me",
 	"powiadom o dostępności", "powiadom mnie", "hlídat dostupnost", "strážiť dostupnosť", "сообщить о поступлении",
 	"入荷お知らせ", "貨到通知", "到貨通知", "pranešti, kai", "értesítést kérek", "anunță-mă când", "anunta-ma cand",
@@ -78,7 +78,7 @@ var alertWords = []string{"notify me when", "email me when", "e-mail me when", "
 	"in-stock alert", "auto notify", "stock alert", "alert me when", "tell me when it",
 	"meddela mig när", "gi meg beskjed når", "giv mig besked når", "ilmoita kun", "mail mij wanneer", "mail me wanneer",
 	"bei verfügbarkeit", "verfügbarkeit benachricht", "alerte stock", "avisarme cuando", "me avise quando",
-	"notificar-me", "register your interest"}
+	"notificar-me", "register your interest"})
 
 // backAlone say in data that the product can be had again, where a clause says nothing else. On pages they are links.
 var backAlone = []string{"back in stock", "now back in stock", "wieder verfügbar", "jetzt wieder verfügbar",
@@ -93,10 +93,8 @@ func cutAlerts(s string) (rest string, back, alert bool) {
 			continue
 		}
 		end := len(clause)
-		for _, w := range alertWords {
-			if n := wordAt(clause, w); n >= 0 {
-				end, alert = min(end, n), true
-			}
+		if n, _ := alertWords.find(clause); n >= 0 {
+			end, alert = n, true
 		}
 		kept = append(kept, clause[:end])
 	}
@@ -115,18 +113,18 @@ var outAlone = []string{"unavailable", "not available", "discontinued", "nicht v
 
 // preWords say that it is yet to come, and backWords that it is ordered in for who buys it.
 var (
-	preWords = []string{"pre-order", "preorder", "pre order", "vorbestell", "précommand", "pré-command", "preordina",
+	preWords = phrasesOf([]string{"pre-order", "preorder", "pre order", "vorbestell", "précommand", "pré-command", "preordina",
 		"preordine", "reservar ahora", "preventa", "pre-venta", "pré-venda", "pré-encomend", "voorbestell",
 		"przedsprzeda", "předobjed", "predobjed", "předprodej", "predpredaj", "förbeställ", "förhandsb", "forudbestil",
 		"forhåndsb", "ennakkotila", "előrendel", "precomand", "ön sipariş", "предзаказ", "передзамов",
 		"предварителна поръчка", "προπαραγγελία", "הזמנה מוקדמת", "الطلب المسبق", "طلب مسبق", "予約", "預購", "预购", "預售",
 		"预售", "예약구매", "예약 구매", "예약판매", "พรีออเดอร์", "đặt trước", "prednarudžb", "prednaroč", "eeltellim",
-		"išankstinis užsakymas", "priekšpasūtī"}
-	backWords = []string{"backorder", "back-order", "back order", "nachbestellung", "nabestelling", "restordre"}
+		"išankstinis užsakymas", "priekšpasūtī"})
+	backWords = phrasesOf([]string{"backorder", "back-order", "back order", "nachbestellung", "nabestelling", "restordre"})
 )
 
 // inWords say that the product can be had, if nothing denies it.
-var inWords = []string{"in stock", "auf lager", "lieferbar", "verfügbar", "vorrätig", "existencias", "existências",
+var inWords = phrasesOf([]string{"in stock", "auf lager", "lieferbar", "verfügbar", "vorrätig", "existencias", "existências",
 	"en stock", "disponibile",
 	"disponible", "em estoque", "disponível", "in magazzino", "na skladě", "skladem",
 	"skladom", "w magazynie", "dostępny", "dostępna", "dostępne", "in stoc", "disponibil", "raktáron",
@@ -136,7 +134,7 @@ var inWords = []string{"in stock", "auf lager", "lieferbar", "verfügbar", "vorr
 	"в наличност", "на складе", "במלאי", "متاح", "재고 있음", "구매 가능", "库存充足", "庫存充足", "尚有庫存", "有库存", "มีสินค้า",
 	"còn hàng", "tersedia", "til á lager", "stokta var", "σε απόθεμα", "άμεσα διαθέσιμο", "в наличии",
 	"є в наявності", "в наявності", "доступен", "доступно", "在庫あり", "有貨", "有货", "現貨", "متوفر", "available",
-	"nur noch"}
+	"nur noch"})
 
 // nots deny words that follow within a few words of them, noNouns words that follow at once: "no reviews are available"
 // says nothing of the product.
@@ -149,16 +147,16 @@ var (
 )
 
 // stockLabels are labels before a colon and a denial.
-var stockLabels = []string{"availability", "available", "verfügbar*", "lieferbar*", "lager", "lagerbestand",
+var stockLabels = cuesOf([]string{"availability", "available", "verfügbar*", "lieferbar*", "lager", "lagerbestand",
 	"disponibil*", "disponible", "disponív*", "estoque", "magazzino", "voorraad", "beschikbaar*", "dostępno*",
 	"dostupnos*", "skladem", "skladom", "наличи*", "stan magazynowy", "készlet*", "raktár*", "stok*", "stoc*",
-	"tình trạng", "laoseis", "zaloga", "zaliha", "likutis", "สถานะสินค้า"}
+	"tình trạng", "laoseis", "zaloga", "zaliha", "likutis", "สถานะสินค้า"})
 
 // otherThings are things beside the product that may be unavailable.
-var otherThings = []string{"shipping", "delivery", "pickup", "pick up", "pick-up", "collect", "collection", "store",
+var otherThings = cuesOf([]string{"shipping", "delivery", "pickup", "pick up", "pick-up", "collect", "collection", "store",
 	"return", "review", "rating", "image", "photo", "video", "description", "coupon", "gift", "financing", "installment",
 	"abholung", "filiale", "markt", "versand", "lieferung", "livraison", "retrait", "magasin", "ritiro", "negozio",
-	"spedizione", "tienda", "recogida", "envío", "loja", "odbiór", "winkel"}
+	"spedizione", "tienda", "recogida", "envío", "loja", "odbiór", "winkel"})
 
 func wordSet(list string) map[string]bool {
 	m := map[string]bool{}
@@ -171,35 +169,31 @@ func wordSet(list string) map[string]bool {
 // inStock reads a line, lower case: whether it says that the product can be had, or that it cannot. A denial counts
 // within its clause: "no minimum, in stock".
 func inStock(line string) (in, out bool) {
+	if strings.IndexByte(line, ':') < 0 && !inWords.in(line) {
+		return false, false
+	}
 	for clause := range clauses(line) {
 		if subject, answer, ok := strings.Cut(clause, ":"); ok {
 			answer = strings.TrimLeft(answer, " :")
 			word, rest, _ := strings.Cut(answer, " ")
-			if denials[word] && len(rest) < 12 && containsAny(subject, stockLabels) && !containsAny(subject, otherThings) {
+			if denials[word] && len(rest) < 12 && stockLabels.in(subject) && !otherThings.in(subject) {
 				return false, true
 			}
 		}
-		has := sieveOf(clause)
-		for _, w := range inWords {
-			n := -1
-			if has.may(w) {
-				n = wordAt(clause, w)
-			}
-			if n < 0 {
-				continue
-			}
-			before := clause[:n]
-			if endsSoon(before, w) {
-				return false, true
-			}
-			before = before[strings.LastIndexByte(before, ':')+1:]
-			switch {
-			case !denied(before, w):
-				in = true
-			case !containsAny(clause, otherThings):
-				return false, true
-			}
-			break
+		w, n := inWords.first(clause)
+		if n < 0 {
+			continue
+		}
+		before := clause[:n]
+		if endsSoon(before, w) {
+			return false, true
+		}
+		before = before[strings.LastIndexByte(before, ':')+1:]
+		switch {
+		case !denied(before, w):
+			in = true
+		case !otherThings.in(clause):
+			return false, true
 		}
 	}
 	return in, false
@@ -250,12 +244,14 @@ func later(line string) Availability {
 	if _, answer, ok := strings.Cut(line, ":"); ok && denials[strings.Trim(answer, " .")] {
 		return "" // "Pre-order: no"
 	}
-	if hasWord(line, preWords) {
+	if preWords.in(line) {
 		return PreOrder
 	}
-	line, _, _ = strings.Cut(line, "(")
+	if line, _, _ = strings.Cut(line, "("); !backWords.in(line) {
+		return ""
+	}
 	for clause := range clauses(line) {
-		if hasWord(clause, backWords) {
+		if backWords.in(clause) {
 			return BackOrder
 		}
 		if in, _ := inStock(clause); in {
@@ -278,12 +274,12 @@ func (p *page) isStatus(i int, line string, when Availability) bool {
 	for clause := range clauses(line) {
 		clause, _, labelled := strings.Cut(strings.TrimSpace(clause), ":")
 		back := strings.TrimPrefix(strings.TrimPrefix(clause, "available "), "on ")
-		if when == BackOrder && !labelled && slices.ContainsFunc(backWords, func(w string) bool {
+		if when == BackOrder && !labelled && slices.ContainsFunc(backWords.list, func(w string) bool {
 			return strings.HasPrefix(back, w)
 		}) {
 			return true
 		}
-		for _, w := range preWords {
+		for _, w := range preWords.list {
 			rest, ok := strings.CutPrefix(clause, w)
 			if ok && len(rest) <= 4 && rest != "s" && rest != "es" { // several are other people's
 				return true
@@ -314,9 +310,9 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 		}
 		above := lower
 		lower = p.withoutName(strings.ToLower(line))
-		out, in := hasWord(lower, outWords) || aloneOf(lower, outAlone), false
+		out, in := outWords.in(lower) || aloneOf(lower, outAlone), false
 		if !out && len(lower) < 80 {
-			if in, out = inStock(lower); out && containsAny(above, otherThings) { // "Click & Collect" / "Not available"
+			if in, out = inStock(lower); out && otherThings.in(above) { // "Click & Collect" / "Not available"
 				continue
 			}
 		}
@@ -333,10 +329,10 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 			p.unheeded = p.unheeded || out
 			continue
 		}
-		if out && p.button >= 0 && p.els[p.button].start > start && !hasWord(lower, alertWords) && p.sellsAnother() {
+		if out && p.button >= 0 && p.els[p.button].start > start && !alertWords.in(lower) && p.sellsAnother() {
 			p.button = -1
 		}
-		p.boxOut = p.boxOut || out && !containsAny(lower, otherThings) && !hasWord(lower, alertWords) && p.inOwnBox(i)
+		p.boxOut = p.boxOut || out && !otherThings.in(lower) && !alertWords.in(lower) && p.inOwnBox(i)
 		if in && p.boxOut { // another seller's
 			continue
 		}
@@ -370,7 +366,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 // mentionsOut says that a line of the page, wherever it stands, says of something that it is sold out.
 func (p *page) mentionsOut() bool {
 	for _, line := range p.lines() {
-		if len(line) <= 120 && hasWord(strings.ToLower(line), outWords) {
+		if len(line) <= 120 && outWords.in(strings.ToLower(line)) {
 			return true
 		}
 	}
@@ -384,14 +380,14 @@ func answersStock(line, above string) bool {
 	if !ok {
 		label, answer = above, line
 	}
-	return len(label) < 30 && (containsAny(label, stockLabels) || containsAny(label, statusLabels)) &&
-		!containsAny(label, otherThings) && (aloneOf(answer, outWords) || aloneOf(answer, outAlone))
+	return len(label) < 30 && (stockLabels.in(label) || statusLabels.in(label)) &&
+		!otherThings.in(label) && (aloneOf(answer, outWords.list) || aloneOf(answer, outAlone))
 }
 
 // statusLabels are labels of stock that no denial is looked for behind.
-var statusLabels = []string{"stock", "stock status", "availability status", "disponibilité", "disponibilità",
+var statusLabels = cuesOf([]string{"stock", "stock status", "availability status", "disponibilité", "disponibilità",
 	"disponibilidad", "disponibilidade", "verfügbarkeit", "наявність", "наличие", "tillgänglighet", "tilgængelighed",
-	"saatavuus", "dostupnost*", "διαθεσιμότητα", "beschikbaarheid"}
+	"saatavuus", "dostupnost*", "διαθεσιμότητα", "beschikbaarheid"})
 
 // inButton says that the line of the element i, lower case, is in the button that buys, and not all that it says: it
 // may hold the text of a product that is sold out, too, for the style sheet to choose.
@@ -426,24 +422,6 @@ func aloneOf(s string, list []string) bool {
 		s = s[n+1:]
 	}
 	return slices.Contains(list, strings.Trim(s, " .!"))
-}
-
-// hasWord says that one of the words stands in s.
-func hasWord(s string, list []string) bool {
-	in := sieveOf(s)
-	for _, w := range list {
-		if in.may(w) && wordAt(s, w) >= 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// wordAt finds a word in s; -1 = it is not there. Long ones, and those that end in a letter of another alphabet, may go
-// on: "dostępność", "nedostupné".
-func wordAt(s, w string) int {
-	n, _ := findWord(s, w, 0, false, longWord(w))
-	return n
 }
 
 // longWord says that a word may go on.

@@ -14,7 +14,7 @@ import (
 // beside others, or of no product at all. What follows tells the first from the rest.
 
 // choiceWords name that in which the forms of a product differ.
-var choiceWords = []string{"size*", "colour*", "color*", "variant*", "variation*", "option*", "selected", "selection",
+var choiceWords = cuesOf([]string{"size*", "colour*", "color*", "variant*", "variation*", "option*", "selected", "selection",
 	"combination*", "configuration*", "shade*", "pack of", "größe*", "farb*", "ausführung*", "auswahl", "ausgewählt*",
 	"taille*", "couleur*", "déclinaison*", "pointure*", "sélection*", "talla*", "combinación", "seleccionad*",
 	"taglia", "taglie", "misura", "selezionat*", "tamanho*", "cor", "cores", "selecionad*", "maat",
@@ -22,11 +22,11 @@ var choiceWords = []string{"size*", "colour*", "color*", "variant*", "variation*
 	"storlek*", "färg*", "størrelse*", "farve*", "farge*", "koko", "väri*", "méret*", "szín*", "mărime*", "culoare*",
 	"suurus", "izmērs", "dydis", "veličin*", "boja", "beden*", "renk*", "размер*", "цвет*", "розмір*", "колір*",
 	"μέγεθος", "χρώμα", "מידה", "צבע", "المقاس", "اللون", "*サイズ*", "*カラー*", "*尺寸*", "*尺碼*", "*尺码*", "*顏色*", "*颜色*",
-	"*사이즈*", "*색상*", "*옵션*"}
+	"*사이즈*", "*색상*", "*옵션*"})
 
 // everyWords make of choiceWords the whole product.
-var everyWords = []string{"all", "every", "alle*", "jede*", "toutes", "tous", "tutte", "tutti", "todas", "todos",
-	"wszystkie", "všechny", "všetky", "kaikki", "все", "всех", "*全*", "*모든*"}
+var everyWords = cuesOf([]string{"all", "every", "alle*", "jede*", "toutes", "tous", "tutte", "tutti", "todas", "todos",
+	"wszystkie", "všechny", "všetky", "kaikki", "все", "всех", "*全*", "*모든*"})
 
 // nearly are words before "sold out" that say that it is not, yet.
 var nearly = []string{"almost", "nearly", "often", "soon", "before it is", "before it's", "fast", "beinahe", "bald",
@@ -69,17 +69,17 @@ var conditions = []string{"if", "when", "once", "in case", "items", "products", 
 
 // wholeSubjects are what a line may say before a colon or a dash and still speak of the whole product, beside
 // stockLabels and the product's name.
-var wholeSubjects = []string{"status", "availab*", "disponibilit*", "disponibilidad*", "verfügbarkeit",
+var wholeSubjects = cuesOf([]string{"status", "availab*", "disponibilit*", "disponibilidad*", "verfügbarkeit",
 	"stock*", "lager*", "statut", "stato", "estado", "stan", "stav", "beschikbaarheid", "tillgänglighet", "tilgængelighed",
 	"tilgjengelighet", "saatavuus", "наличие", "наявність", "διαθεσιμότητα", "online", "sorry", "unfortunately", "leider",
 	"désolé", "helaas", "temporal*", "midlertidig*", "laos", "laost", "toode", "currently", "momentan*", "note", "notice",
 	"hinweis", "attention", "sold by us", "this", "dieser", "ce", "cet", "este", "dit", "item", "product",
 	"article", "artikel", "produit", "prodotto", "producto", "produto", "produkt", "товар*", "*商品*", "*상품*",
-	"*庫存*", "*库存*", "*在庫*", "*재고*", "זמינות", "מלאי", "התוצר", "التوفر"}
+	"*庫存*", "*库存*", "*在庫*", "*재고*", "זמינות", "מלאי", "התוצר", "التوفر"})
 
 // theseWords make the product of otherThings: "this gift set", "in store and online".
-var theseWords = []string{"this", "dieser", "diese", "ce", "cet", "cette", "questo", "questa", "este", "esta",
-	"deze", "dit", "online"}
+var theseWords = cuesOf([]string{"this", "dieser", "diese", "ce", "cet", "cette", "questo", "questa", "este", "esta",
+	"deze", "dit", "online"})
 
 // formName is a form of a product by itself: a letter or figures of a size, an amount with its unit.
 var formName = regexp.MustCompile(`^(?:(?:uk|us|eu|it|fr|de)? ?` +
@@ -114,17 +114,17 @@ func ofWhole(lower, name string) bool {
 	if endsInAny(strings.TrimRight(before, " (-–"), nearly) {
 		return false
 	}
-	if containsAny(clause, otherThings) && !containsAny(clause, theseWords) &&
-		!containsAny(strings.ToLower(name), otherThings) && !(gone(lower[start:end]) && onWay(clause)) {
+	if otherThings.in(clause) && !theseWords.in(clause) &&
+		!otherThings.in(strings.ToLower(name)) && !(gone(lower[start:end]) && onWay(clause)) {
 		return false // "Pickup currently unavailable"
 	}
-	if containsAny(lower, choiceWords) {
-		return containsAny(lower, everyWords)
+	if choiceWords.in(lower) {
+		return everyWords.in(lower)
 	}
 	for _, in := range []string{" in ", " en ", " em "} {
 		if rest, ok := strings.CutPrefix(after, in); ok {
 			word, _, _ := strings.Cut(rest, " ")
-			return inOther[strings.Trim(word, ".,!")] || containsAny(rest, bothWays)
+			return inOther[strings.Trim(word, ".,!")] || bothWays.in(rest)
 		}
 	}
 	subject := strings.TrimRight(clause, " :：-–—|/·•(（[【,")
@@ -138,7 +138,7 @@ func ofWhole(lower, name string) bool {
 		return true
 	}
 	key := " " + labelKey(subject) + " "
-	return containsAny(subject, wholeSubjects) || containsAny(subject, stockLabels) ||
+	return wholeSubjects.in(subject) || stockLabels.in(subject) ||
 		strings.Contains(" "+labelKey(name)+" ", key)
 }
 
@@ -157,7 +157,7 @@ func onWay(clause string) bool {
 	for _, w := range []string{"shipping", "delivery", "versand", "lieferung", "livraison", "spedizione", "envío"} {
 		clause = strings.ReplaceAll(clause, w, "")
 	}
-	return !containsAny(clause, otherThings)
+	return !otherThings.in(clause)
 }
 
 // outNames are the parts of the product's names that have the words for sold out in them, lower case, each with the
@@ -223,22 +223,12 @@ func (p *page) withoutName(line string) string {
 }
 
 // bothWays are, behind "out of stock in store", the other way in which the product is sold.
-var bothWays = []string{"and online", "& online", "or online", "und online", "et en ligne", "y en línea", "y online",
-	"e online", "en online", "i online"}
+var bothWays = cuesOf([]string{"and online", "& online", "or online", "und online", "et en ligne", "y en línea", "y online",
+	"e online", "en online", "i online"})
 
 // outAt finds the first of the words that say that something cannot be had; start is -1 where there are none.
 func outAt(lower string) (start, end int) {
-	start = -1
-	in := sieveOf(lower)
-	for _, w := range outWords {
-		if !in.may(w) {
-			continue
-		}
-		n, stop := findWord(lower, w, 0, false, longWord(w))
-		if n >= 0 && (start < 0 || n < start || n == start && stop > end) {
-			start, end = n, stop
-		}
-	}
+	start, end = outWords.find(lower)
 	if start < 0 && aloneOf(lower, outAlone) {
 		start, end = strings.LastIndexByte(lower, ':')+1, len(lower)
 	}
@@ -331,7 +321,7 @@ func mayName(name string) bool {
 	lower := strings.ToLower(strings.Trim(first, " :"))
 	says := strings.ContainsFunc(lower, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 	return says &&
-		!isLabel(lower) && !containsAny(lower, wholeSubjects) && !containsAny(lower, stockLabels)
+		!isLabel(lower) && !wholeSubjects.in(lower) && !stockLabels.in(lower)
 }
 
 // mostSiblings is how many elements beside a line are looked at for another choice, and mostAlike how many that are of

@@ -75,7 +75,7 @@ type surveyed struct {
 }
 
 func survey(doc *html.Node) (s surveyed) {
-	for n := range doc.Descendants() {
+	for n := following(doc, doc); n != nil; n = following(n, doc) {
 		if n.Type != html.ElementNode {
 			continue
 		}
@@ -102,6 +102,19 @@ func survey(doc *html.Node) (s surveyed) {
 		}
 	}
 	return s
+}
+
+// following is the node after n, within all, in the order of the document; nil = n is the last one.
+func following(n, all *html.Node) *html.Node {
+	if n.FirstChild != nil {
+		return n.FirstChild
+	}
+	for ; n != all; n = n.Parent {
+		if n.NextSibling != nil {
+			return n.NextSibling
+		}
+	}
+	return nil
 }
 
 type reader struct {
