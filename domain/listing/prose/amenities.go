@@ -18,13 +18,14 @@ var amenityNames = func() (list []amenityName) {
 			"aire climatise|aire climatiser|air conditioning|air " +
 			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|thermopompes|" +
 			"heat pump|heat pumps|central air|central ac|" +
-			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split|minisplit",
+			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|airco|air climatisation|air con|air cond|mini split|minisplit",
 		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie|grandes galeries|" +
 			"galeries avant|galeries arriere|galeries privees|deux galeries",
 		"yard": "cour arriere|cour privee|cour|cours arriere|cours avant|cours exterieure|cours privee|grande cours|yard|" +
 			"backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
-		"washer_dryer": "laveuse secheuse|laveuse + secheuse|washer + dryer|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
+		"washer_dryer": "washers and dryers|washers & dryers|washers / dryers|laveuses et secheuses|" +
+			"laveuses secheuses|laveuses / secheuses|laveuses et les secheuses|laveuse secheuse|laveuse + secheuse|washer + dryer|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
 			"washer , and dryer|laveuse , une secheuse|laveuse et une secheuse|washer and dryer|washer / dryer|washer dryer|" +
 			"washer & dryer|washer , dryer|washer + dryer|" +
 			"machine a laver secheuse|machine a laver et secheuse|lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge|" +
@@ -44,7 +45,7 @@ var amenityNames = func() (list []amenityName) {
 		"stove":    "poele|cuisiniere|stove|oven",
 		"elevator": "elevateur|elevateurs|ascenseur|ascenseurs|elevator|elevators",
 		"gym": "gym|salle d entrainement|salle dentrainement|salle d exercice|salle d exercices|salle de sport|exercise room|gymnase|fitness|" +
-			"salle de conditionnement",
+			"workout room|work out room|salle de conditionnement|centre de conditionnement",
 		"pool":      "piscine|piscines|pool|swimming pool",
 		"sauna":     "sauna",
 		"fireplace": "foyer|fireplace",
@@ -52,11 +53,11 @@ var amenityNames = func() (list []amenityName) {
 			"remises|shed|entreposage|dentreposage",
 		"intercom":        "intercom|interphone|intercoms|interphones",
 		"security":        "systeme de securite|camera|cameras|gardien|security system|systeme d alarme|alarme",
-		"concierge":       "concierge|concierges|conciergerie|janitor",
+		"concierge":       "concierge|concierges|conciergerie|janitor|doorman|superintendent",
 		"wheelchair":      "mobilite reduite|wheelchair|handicape|fauteuil roulant",
 		"central_vacuum":  "aspirateur central|central vacuum|balayeuse centrale",
 		"hardwood_floors": "bois franc|bois francs|hardwood|plancher de bois|parquet",
-		"bicycle_storage": "rangement velo|rangement a velo|support a velo|support a velos|bike storage|bicycle " +
+		"bicycle_storage": "rangement velo|rangement a velo|rangement a velos|garage a velo|garage a velos|local a velos|support a velo|support a velos|bike storage|bicycle " +
 			"parking|bike room",
 	} {
 		for name := range strings.SplitSeq(names, "|") {
@@ -106,76 +107,13 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 			if name == "washer_dryer" {
 				name = p.washer(i, end)
 			}
-			if name != "" && !p.deniedThing(i) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) &&
+			if name != "" && !p.deniedThing(i) && !p.deniedAmong(i, end) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) &&
 				(!p.excludedList(i) || name == "laundry_in_building" && p.coins(i, end)) {
 				f(name, i, end)
 			}
 			break
 		}
 	}
-}
-
-// washer tells the home's washer and dryer, named in tokens i..end, from the building's and from a place where tenants
-// may put theirs.
-func (p *Prose) washer(i, end int) string {
-	k := i - 1
-	for w := p.word(k); w == "votre" || w == "vos" || w == "une" || w == "la" || w == "your"; w = p.word(k) {
-		k--
-	}
-	if w := p.word(k); w == "installer" || w == "brancher" || w == "install" || hookupNames[p.word(end+1)] ||
-		p.sym(end+1) == ':' && hookupNames[p.word(end+2)] || p.hookupBefore(i) ||
-		p.seq(k-1, "dessus", "de") { // "unité murale au-dessus de la laveuse"
-		return "washer_dryer_hookups"
-	} else if w == "shared" || w == "common" || w == "coin" || w == "operated" || w == "op" {
-		return "laundry_in_building"
-	}
-	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ',' && !p.buildingBegins(k); k++ {
-		switch p.word(k) {
-		case "commune", "communes", "partagee", "partagees", "shared", "common", "payante", "payantes", "monnaie", "cout":
-			return "laundry_in_building"
-		case "immeuble":
-			if w := p.word(k - 2); p.word(k-1) == "l" && (w == "dans" || w == "de") {
-				return "laundry_in_building"
-			}
-		case "building":
-			if p.word(k-1) == "the" {
-				return "laundry_in_building"
-			}
-		case "logement", "appartement", "unit", "unite", "suite":
-			return "washer_dryer"
-		}
-	}
-	return "washer_dryer"
-}
-
-// hookupNames are what a washer is joined to, or its place, before or after it.
-var hookupNames = set("inlet inlets outlet outlets hookup hookups connection connections connexion connexions entry " +
-	"entree entrees entre entrer acces prise prises sortie sorties installation installations branchement branchements " +
-	"emplacement espace placard raccordement raccordements place pret prets prevu prevue plomberie plumbing plumbed " +
-	"tuyauterie raccord raccords")
-
-// hookupBefore tells whether a hookup or a place leads to the washer at i: "raccordement pour la laveuse", "entrée
-// lave-vaisselle, laveuse".
-func (p *Prose) hookupBefore(i int) bool {
-	for k := i - 1; k >= 0 && k >= i-6 && !p.words[k+1].line && !p.stop(k+1); k-- {
-		switch w := p.word(k); {
-		case hookupNames[w], w == "room" && p.word(k+1) == "for", p.volts(k), w == "eau" && p.word(k+1) == "pour",
-			k == i-1 && (w == "coin" || w == "salle"):
-			return p.word(k+1) != "a" && !p.deniedThing(k)
-		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle",
-			w == "a", w == "lavage",
-			p.words[k].kind == symbol && p.word(k+1) == "vaisselle", p.sym(k) == ',' && p.word(k-1) == "vaisselle":
-		default:
-			return false
-		}
-	}
-	return false
-}
-
-// volts tells whether the number at i is of the outlet that a dryer needs: "220 et eau pour laveuse-sécheuse".
-func (p *Prose) volts(i int) bool {
-	t := p.num(i)
-	return t != nil && (t.cents == 220_00 || t.cents == 240_00)
 }
 
 // excludedList tells whether the thing at i stands on the list that "non inclus :" or "exclusions :" begins.
@@ -273,10 +211,15 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	case "washer_dryer_hookups":
 		return p.addedBefore(i)
 	case "air_conditioning":
-		if petVerdictOf(p.word(i+1)) == allowed || p.roughIn(i) { // "climatiseurs permis"
+		if p.roughIn(i) || p.word(i-1) == "non" && strings.HasPrefix(p.word(i), "climatise") {
 			return true
 		}
-		for k := i - 1; k >= i-2; k-- {
+		for k := i + 1; k <= i+5 && !p.stop(k) && p.words[k].kind != symbol && !p.about(k, aPet); k++ {
+			if petVerdictOf(p.word(k)) == allowed { // "climatiseurs permis", "window units are allowed"
+				return true
+			}
+		}
+		for k := i - 1; k >= max(i-4, 0) && !p.listEnds(k+1); k-- {
 			if w := p.word(k); w == "prevoir" || w == "installer" || w == "install" {
 				return true
 			}
@@ -323,54 +266,19 @@ var outerPlaces = set("exterieur arriere avant interieur")
 // shopGalleries follow "galerie" where it is none of a home: "galerie d'art", "galerie marchande", "galerie photos".
 var shopGalleries = set("d des marchande commerciale capitale charlesbourg photo photos images")
 
-// loadBefore tells whether a sum for a load stands before the washer at i: "(1,25 $ laveuse/sécheuse)".
-func (p *Prose) loadBefore(i int) bool {
-	t := p.num(i - 2)
-	return p.sym(i-1) == '$' && t != nil && t.cents < 10_00
-}
-
-// sharedAfter tells whether the washer at i is the building's, costs by the load or comes on request.
-func (p *Prose) sharedAfter(i int) bool {
-	for k := i + 1; k < len(p.words) && k <= i+7 && !p.words[k].line && !p.stop(k) && p.sym(k) != ','; k++ {
-		if p.buildingBegins(k) {
-			return false
-		}
-		switch p.word(k) {
-		case "commune", "communes", "partagee", "partagees", "payante", "payantes", "monnaie", "cout", "immeuble",
-			"buanderie", "demande", "load", "loads", "brassee",
-			"shared", "common", "coin", "building", "hook", "hookup", "hookups", "connections":
-			return true
-		}
-	}
-	return false
-}
-
-// buildingBegins tells whether the building is the subject from token k on, as where writers leave the full stop out:
-// "laveuse et sécheuse L'immeuble inclut un gym". "Dans l'immeuble" and "in the building" say where something is.
-func (p *Prose) buildingBegins(k int) bool {
-	w, before := p.word(k+1), p.word(k-1)
-	if p.word(k) == "l" && w == "immeuble" || p.word(k) == "the" && w == "building" {
-		switch before {
-		case "dans", "de", "a", "par", "in", "of", "inside", "at", "by", "for", "within":
-			return false
-		}
-		v := p.word(k + 2)
-		return active[v] || copulas[v] || v == "inclus" || v == "offre" || v == "possede" || v == "dispose" ||
-			v == "offers" || v == "has"
-	}
-	return false
-}
-
 // elsewhere tells whether the thing at i is a sight of the neighbourhood: "près d'un gym", "piscine municipale".
 func (p *Prose) elsewhere(i int, amenity string) bool {
 	switch amenity {
 	case "sauna":
 		return p.farBehind(i) || p.aroundHome(i)
 	case "laundry_in_building":
-		return p.aroundBefore(i, true) && !p.ownBehind(i) || p.nearbyList(i) || p.underNearby(i) || p.amongShops(i) ||
-			p.theirs(i)
+		return !p.standsBy(i, sharedParts) && !p.landmarkOf(i, sharedParts) && (p.aroundBefore(i, true) &&
+			!p.ownBehind(i) || p.nearbyList(i) || p.underNearby(i) || p.amongShops(i) || p.theirs(i))
 	case "gym", "pool", "yard", "concierge", "storage", "washer_dryer":
 	default:
+		return false
+	}
+	if p.standsBy(i, buildingParts) || p.landmarkOf(i, buildingParts) {
 		return false
 	}
 	if p.theirs(i) || p.underNearby(i) || p.amongNear(i) {
@@ -405,7 +313,7 @@ func (p *Prose) farBehind(i int) bool {
 		case "down":
 			return p.seq(k+1, "the", "street") || p.seq(k+1, "the", "road") || p.seq(k+1, "the", "block")
 		case "across", "accross":
-			return p.seq(k+1, "the", "street") || p.seq(k+1, "the", "road")
+			return p.seq(k+1, "the", "street") || p.seq(k+1, "the", "road") || p.word(k+1) == "from"
 		case "l":
 			if p.seq(k, "l", "autre", "cote") || p.seq(k, "l", "autre", "bord") {
 				return true
@@ -488,7 +396,7 @@ func (p *Prose) deniedList(i int) int {
 	joint := false
 	for k, n := i-1, 0; k >= 0 && n < 16 && !p.words[k+1].line; k, n = k-1, n+1 {
 		switch w := p.word(k); {
-		case (w == "no" || w == "aucun" || w == "pas") && joint:
+		case (w == "no" || w == "aucun" || w == "pas" || w == "sans" || w == "without" || w == "neither") && joint:
 			return k
 		case p.sym(k) == ',' || w == "or" || w == "nor" || w == "ni" || p.sym(k) == '/':
 			joint = true
@@ -567,7 +475,7 @@ func (p *Prose) smoking() (value string, from, to int) {
 		}
 		for n := i + 1; n <= i+5 && n < len(p.words) && !p.words[n].line && p.sym(n) != '.'; n++ {
 			switch p.word(n) {
-			case "exterieur", "outdoors", "outside", "balcon", "outdoor", "ext":
+			case "exterieur", "outdoors", "outside", "balcon", "balcony", "dehors", "outdoor", "ext":
 				return "outdoors", i, n
 			case "interdit", "interdite", "interdits", "interdites", "prohibited", "free", "non", "forbidden", "no", "prohibe",
 				"refuse", "refuses", "abstenir":

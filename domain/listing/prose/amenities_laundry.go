@@ -1,5 +1,7 @@
 package prose
 
+import "strings"
+
 var laundryFillers = set("in on the dans l le available facilities facility room")
 
 // laundry tells the laundry of the home from the building's: what stands beside the words i..end for it decides, and
@@ -8,10 +10,11 @@ func (p *Prose) laundry(i, end int) string {
 	if p.coins(i, end) {
 		return "laundry_in_building"
 	}
+	public := p.standsBy(end, sharedParts) || p.landmarkOf(i, sharedParts)
 	if p.word(end) == "lavage" { // a room of the home, unless it is said to be the building's
 		for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ','; k++ {
 			if w := p.word(k); w == "immeuble" || w == "batiment" || w == "chaque" || w == "commune" ||
-				p.seq(k, "sous", "sol") || p.seq(k, "sous", "", "sol") {
+				public || p.seq(k, "sous", "sol") || p.seq(k, "sous", "", "sol") {
 				return "laundry_in_building"
 			}
 		}
@@ -34,6 +37,9 @@ func (p *Prose) laundry(i, end int) string {
 	case "separate", "dedicated", "independent": // a room of the home, with or without machines
 		return ""
 	case "site", "onsite", "coin", "shared", "share", "common", "card", "operated", "op", "building", "basement", "house":
+		return "laundry_in_building"
+	}
+	if public {
 		return "laundry_in_building"
 	}
 	if w := p.word(end + 1); p.word(end) == "room" && (w == "with" || w == "has") {
@@ -119,4 +125,121 @@ func (p *Prose) nextDoor(i int) bool {
 		}
 	}
 	return true
+}
+
+// washer tells the home's washer and dryer, named in tokens i..end, from the building's and from a place where tenants
+// may put theirs.
+func (p *Prose) washer(i, end int) string {
+	k := i - 1
+	for w := p.word(k); w == "votre" || w == "vos" || w == "une" || w == "la" || w == "your"; w = p.word(k) {
+		k--
+	}
+	if w := p.word(k); (w == "coin" || w == "card") && strings.HasPrefix(p.word(i), "wash") {
+		return "laundry_in_building"
+	} else if w == "installer" || w == "brancher" || w == "install" || hookupNames[p.word(end+1)] ||
+		p.sym(end+1) == ':' && hookupNames[p.word(end+2)] || p.hookupBefore(i) ||
+		p.seq(k-1, "dessus", "de") { // "unité murale au-dessus de la laveuse"
+		return "washer_dryer_hookups"
+	} else if w == "shared" || w == "common" || w == "coin" || w == "operated" || w == "op" {
+		return "laundry_in_building"
+	} else if p.word(end+1) == "ready" && p.listEnds(end+2) {
+		return "washer_dryer_hookups"
+	}
+	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ',' && !p.buildingBegins(k); k++ {
+		switch p.word(k) {
+		case "commune", "communes", "partagee", "partagees", "shared", "common", "payante", "payantes", "monnaie", "cout":
+			return "laundry_in_building"
+		case "immeuble":
+			if w := p.word(k - 2); p.word(k-1) == "l" && (w == "dans" || w == "de") {
+				return "laundry_in_building"
+			}
+		case "building":
+			if p.word(k-1) == "the" {
+				return "laundry_in_building"
+			}
+		case "site", "place":
+			if w := p.word(k - 1); w == "on" || w == "sur" {
+				return "laundry_in_building"
+			}
+		case "logement", "appartement", "unit", "unite", "suite":
+			return "washer_dryer"
+		}
+		if p.sym(k+1) == ',' && laundryShared[p.word(k+2)] { // "in the basement, shared with upstairs"
+			return "laundry_in_building"
+		}
+	}
+	if w := p.word(i); w == "washers" || w == "laveuses" { // those of each home would be one
+		return "laundry_in_building"
+	}
+	return "washer_dryer"
+}
+
+var laundryShared = set("shared partagees partagee commune communes payantes")
+
+// hookupNames are what a washer is joined to, or its place, before or after it.
+var hookupNames = set("inlet inlets outlet outlets hookup hookups connection connections connexion connexions entry " +
+	"entree entrees entre entrer acces prise prises sortie sorties installation installations branchement branchements " +
+	"emplacement espace placard raccordement raccordements place pret prets prevu prevue plomberie plumbing plumbed " +
+	"tuyauterie raccord raccords")
+
+// hookupBefore tells whether a hookup or a place leads to the washer at i: "raccordement pour la laveuse", "entrée
+// lave-vaisselle, laveuse".
+func (p *Prose) hookupBefore(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-6 && !p.words[k+1].line && !p.stop(k+1); k-- {
+		switch w := p.word(k); {
+		case hookupNames[w], w == "room" && p.word(k+1) == "for", p.volts(k), w == "eau" && p.word(k+1) == "pour",
+			k == i-1 && (w == "coin" || w == "salle"):
+			return p.word(k+1) != "a" && !p.deniedThing(k)
+		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle",
+			w == "a", w == "lavage",
+			p.words[k].kind == symbol && p.word(k+1) == "vaisselle", p.sym(k) == ',' && p.word(k-1) == "vaisselle":
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// volts tells whether the number at i is of the outlet that a dryer needs: "220 et eau pour laveuse-sécheuse".
+func (p *Prose) volts(i int) bool {
+	t := p.num(i)
+	return t != nil && (t.cents == 220_00 || t.cents == 240_00)
+}
+
+// sharedAfter tells whether the washer at i is the building's, costs by the load or comes on request.
+func (p *Prose) sharedAfter(i int) bool {
+	for k := i + 1; k < len(p.words) && k <= i+7 && !p.words[k].line && !p.stop(k) && p.sym(k) != ','; k++ {
+		if p.buildingBegins(k) {
+			return false
+		}
+		switch p.word(k) {
+		case "commune", "communes", "partagee", "partagees", "payante", "payantes", "monnaie", "cout", "immeuble",
+			"buanderie", "demande", "load", "loads", "brassee",
+			"shared", "common", "coin", "building", "hook", "hookup", "hookups", "connections":
+			return true
+		}
+	}
+	return false
+}
+
+// buildingBegins tells whether the building is the subject from token k on, as where writers leave the full stop out:
+// "laveuse et sécheuse L'immeuble inclut un gym". "Dans l'immeuble" and "in the building" say where something is.
+func (p *Prose) buildingBegins(k int) bool {
+	w, before := p.word(k+1), p.word(k-1)
+	if p.word(k) == "l" && w == "immeuble" || p.word(k) == "the" && w == "building" {
+		switch before {
+		case "dans", "de", "a", "par", "in", "of", "inside", "at", "by", "for", "within":
+			return false
+		}
+		v := p.word(k + 2)
+		return active[v] || copulas[v] || v == "inclus" || v == "offre" || v == "possede" || v == "dispose" ||
+			v == "offers" || v == "has"
+	}
+	return false
+}
+
+// loadBefore tells whether a sum for a load stands before the washer at i: "(1,25 $ laveuse/sécheuse)".
+func (p *Prose) loadBefore(i int) bool {
+	t := p.num(i - 2)
+	return p.sym(i-1) == '$' && t != nil && t.cents < 10_00
 }

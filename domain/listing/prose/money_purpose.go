@@ -155,7 +155,8 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"indoor outdoor per " +
 	"egalement aussi also peu pres will run runs sera are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
-	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
+	"desiree optional nearby couvert covered rate an can could peut etre se " +
+	"loue louee loues louees rents goes separement be rented had separately " +
 	"revient reviennent arriere out back electrique electric " +
 	"prive privee private derriere behind c arranged " +
 	"garantie requis requise required securite " +

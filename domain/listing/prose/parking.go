@@ -374,6 +374,9 @@ func (m *parkingMention) before() (settled bool) {
 		case parkNone:
 			return m.only("none", k, m.at)
 		case parkIncluded:
+			if p.denied(k) || p.word(k-1) == "come" && p.denied(k-1) || p.word(k-1) == "vient" && p.word(k-2) == "ne" {
+				return m.only("none", k-1, m.at) // "does not come with parking"
+			}
 			if !m.endsItem(k) {
 				m.Offer, m.rank, m.from = "included", 3, k
 			}

@@ -42,10 +42,10 @@ var (
 		petDenied:  "pas aucun aucune aucuns no sans ni not without non neither",
 		petBanned:  "interdit interdits refuse prohibe",
 		petLimited: "limited certains",
-		petLet:     "accepte accepted accept allow accepter acceptent acceptons droit max maximum",
+		petLet:     "accepte accepted accept allow accepter acceptent acceptons droit max maximum uniquement",
 		petFiller: "d de au les des petit petits petite un une le small any aux a l allowed autre autres gros large big grand " +
 			"grands seul only ou domestic domestique " +
-			"for suitable ideal more",
+			"for suitable ideal more indoor older adult quiet calm clean spayed neutered trained behaved well",
 	})
 	petDenials    = set("pas aucun aucune no sans non")
 	petExceptions = set("sauf except excepte exception but")
@@ -127,7 +127,8 @@ func (s *petsSaid) implies(m *petMention) bool {
 	case (w == "et" || w == "and") && petVerdictOf(p.word(open-1)) == allowed && !p.denied(open-1):
 		// "chat permis et petit chien"
 	case m.first == m.last && m.named[anyPet] && p.slashed(m.first): // "libre / animaux / 5 ½"
-	case !m.named[anyPet] && p.petsCounted(m.first, m.last): // "2 chats maximum"
+	case !m.named[anyPet] && (petMost[p.word(m.last+1)] && p.petNumber(m.first) || p.petsCounted(m.first, m.last)):
+		// "2 chats maximum"
 	case m.named[anyPet] && petMost[p.word(m.last+1)] && p.petsCounted(m.first, m.last): // "1 pet max."
 		m.verdict = conditional
 	default:
@@ -207,8 +208,7 @@ func (p *Prose) petsCounted(start, last int) bool {
 	if smallWords[p.word(k)] {
 		k--
 	}
-	if t := p.num(k); t == nil && numberWords[p.word(k)] == 0 || t != nil && (t.digits != 1 || t.dec > 0) || !p.stop(k) &&
-		(k == 0 || !p.stop(k-1)) {
+	if !p.petNumber(start) || !p.stop(k) && (k == 0 || !p.stop(k-1)) {
 		return false
 	}
 	for n := last + 1; n < len(p.words) && !p.stop(n); n++ {
@@ -220,6 +220,16 @@ func (p *Prose) petsCounted(start, last int) bool {
 		}
 	}
 	return true
+}
+
+// petNumber tells whether a number counts the animals from start on: "2 small cats", "un chat".
+func (p *Prose) petNumber(start int) bool {
+	k := start - 1
+	for smallWords[p.word(k)] || k == start-1 && petLeads[p.word(k)] == petFiller && numberWords[p.word(k)] == 0 {
+		k--
+	}
+	t := p.num(k)
+	return t == nil && numberWords[p.word(k)] > 0 || t != nil && t.digits == 1 && t.dec == 0
 }
 
 // slashed tells whether the word at i is alone between the slashes or bars of a list: "libre / animaux / 5 ½".
@@ -339,6 +349,29 @@ func (p *Prose) weighed(i int) bool {
 	return false
 }
 
+// heavy tells whether the animal at i is told apart by a size that it exceeds: "dogs over 40 lbs", "chien de grande
+// taille".
+func (p *Prose) heavy(i int) bool {
+	for k := i + 1; k <= i+4 && !p.stop(k); k++ {
+		if p.num(k) != nil && weightUnits[p.word(k+1)] {
+			return exceeding[p.word(k-1)] || p.seq(k-2, "plus", "de") || p.seq(k-2, "more", "than")
+		}
+	}
+	return p.word(i+1) == "de" && bigWords[p.word(i+2)]
+}
+
+// mustWeigh tells whether a limit of weight lets the animal at i in: "dogs must be under 30 lbs".
+func (p *Prose) mustWeigh(i int) bool {
+	k := i + 1
+	if w := p.word(k); (w == "must" || w == "have") && (p.word(k+1) == "be" || p.seq(k+1, "to", "be")) ||
+		w == "doit" || w == "doivent" {
+		return p.weighed(i)
+	}
+	return false
+}
+
+var exceeding = set("over above exceeding than")
+
 // contrast tells whether the tokens from i deny other animals: ", pas de chien", "mais aucun chien".
 func (p *Prose) contrast(i int) bool {
 	if i < len(p.words) && p.words[i].line {
@@ -410,7 +443,11 @@ func (m *petMention) before() (settled bool) {
 		case petBanned:
 			return k >= m.first-2 && m.only(banned, m.last)
 		default:
-			if s := p.sym(k); p.num(k) == nil && s != ':' && s != '-' && s != '/' {
+			if p.word(k-1) == "cannot" || p.seq(k-2, "can", "t") { // "we can't have dogs"
+				m.denied = true
+				return false
+			}
+			if s := p.sym(k); p.num(k) == nil && s != ':' && s != '-' && s != '/' && numberWords[p.word(k)] == 0 {
 				return false
 			}
 		}
@@ -488,6 +525,10 @@ func (m *petMention) deniedBehind(k int) (settled bool) {
 		(w == "no" || w == "non") && (n == "" || n == "merci" || p.stop(k+1)),
 		w == "free" && p.sym(k-1) == '-', (w == "aucun" || w == "none") && p.sym(k-1) == ':' && p.stop(k+1):
 		return m.only(banned, k)
+	case w == "not" && (l == "are" || l == "is") && p.listEnds(k+1): // "cats allowed; dogs are not"
+		return m.only(banned, k)
+	case w == "free" && k == m.last+1 && p.word(m.last) == "pet" && (p.listEnds(k+1) || petFree[n]): // "pet free home"
+		return m.only(banned, k)
 	case smokeWords[w] && m.denied:
 		return m.only(banned, m.last)
 	case smokeWords[w] && (l == "non" || l == "no"):
@@ -495,6 +536,9 @@ func (m *petMention) deniedBehind(k int) (settled bool) {
 	}
 	return false
 }
+
+// petFree stand behind "pet free" and "smoke free".
+var petFree = set("home building unit apartment house environment property and")
 
 // verdictAt takes the verdict at k, if there is one: "permis", "not allowed", "acceptés: non", "sur demande". It
 // returns the last token that it reads.
@@ -532,13 +576,13 @@ var petHabits = set("jappe jappent aboie aboient mord mordent griffe griffent ja
 // close weighs the words before the animals against the verdict after them: "pas de chiens acceptés" bans dogs.
 func (m *petMention) close() {
 	switch {
-	case m.denied && m.big && !m.named[anyPet] && !m.named[cats]: // "pas de gros chiens"
+	case m.denied && (m.big || m.p.heavy(m.last)) && !m.named[anyPet] && !m.named[cats]: // "pas de gros chiens"
 		m.verdict, m.little[dogs] = conditional, true
 	case m.denied:
 		m.verdict = banned
 	case m.verdict == silent && m.limited:
 		m.verdict = conditional
-	case m.verdict == silent && m.let:
+	case m.verdict == silent && (m.let || m.named[dogs] && m.p.mustWeigh(m.last)):
 		m.verdict = allowed
 	}
 }

@@ -40,12 +40,13 @@ const (
 	capitals               // in capitals: "pou" is a slip of "pour"
 	afterOne               // after a number of rooms
 	beforeIncluded         // before "inclus" and the like
+	itemIncluded           // on a list, or before "inclus": "H/W floors" are of hardwood
 )
 
 // shorts are single words. The point after one goes with it.
 var shorts = shortWords(map[string]string{
 	"basement": "bsmt bsmnt basmt bsmnts", "floor": "flr", "floors": "flrs", "level": "lvl", "etage": "etg etag",
-	"climatisation": "clim climatis", "parking": "prkg prkng pkng", "utilities": "util utils", "available": "avail",
+	"climatisation": "clim climatis", "parking": "prkg prkng pkng prk", "utilities": "util utils", "available": "avail",
 	"dryer": "dryr", "washer": "wshr", "elec": "elec",
 	// Amenities cut short, as MLS sheets and LesPAC have them.
 	"excluded": "excl", "aspirateur": "aspi", "dishwasher": "dishw dishwshr dishwaser",
@@ -69,7 +70,8 @@ var shorts = shortWords(map[string]string{
 	"pisc":   {[]string{"piscine"}, dotted},
 	"bach":   {[]string{"bachelor"}, dotted},
 	"rang":   {[]string{"rangement"}, listed},
-	"lv":     {[]string{"lavevaisselle"}, afterAppliance},
+	"lv":     {[]string{"lavevaisselle"}, itemIncluded},
+	"hw":     {[]string{"hot", "water"}, itemIncluded},
 	"cvac":   {[]string{"central", "vacuum"}, anywhere},
 	"dw":     {[]string{"dishwasher"}, itemOnly},
 	"wd":     {[]string{"washer", "/", "dryer"}, itemOnly},
@@ -102,6 +104,9 @@ var shortPairs = map[byte][]struct {
 		{"w & d", short{[]string{"washer", "/", "dryer"}, anywhere}},
 		{"w/o", short{[]string{"without"}, noWalkout}},
 		{"w/", short{[]string{"with"}, beforeAny}},
+	},
+	'h': {
+		{"h/w", short{[]string{"hot", "water"}, itemIncluded}}, {"h.w.", short{[]string{"hot", "water"}, itemIncluded}},
 	},
 	'd': {{"d/w", short{[]string{"dishwasher"}, anywhere}}},
 	'l': {
@@ -204,6 +209,8 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	switch when {
 	case beforeIncluded:
 		return strings.HasPrefix(s[min(j, len(s)):], " inc") || strings.HasPrefix(s[min(j, len(s)):], " comp")
+	case itemIncluded:
+		return p.mayCut(itemOnly, i, j) || !isLetter(char(s, j)) && p.mayCut(beforeIncluded, i, j)
 	case beforeDot, afterThing:
 		if w := p.word(last); when == afterThing && !isLetter(char(s, j)) &&
 			((w == "all" || w == "tout") && !p.properInc(i) || denials[w] && p.rentThing(last-1)) { // "all inc", "hydro not inc"

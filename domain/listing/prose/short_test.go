@@ -69,6 +69,16 @@ func TestEveryday(t *testing.T) {
 }
 
 // readWritten reads the strings of a file of testdata and compares the shares that are whole, by half.
+// wholeIncluded are those shares of the strings of testdata/included.jsonl.
+var wholeIncluded = map[string]float64{"open50": 0, "aside50": 0}
+
+// TestIncluded reads strings on what a rent includes and what a home has: utilities, amenities, animals, furniture,
+// parking. The misses of the half set aside are not looked at.
+func TestIncluded(t *testing.T) {
+	t.Parallel()
+	readWritten(t, "included.jsonl", wholeIncluded)
+}
+
 func readWritten(t *testing.T, file string, least map[string]float64) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file))

@@ -155,6 +155,10 @@ func (r *inclusionReader) worded(i int) {
 		r.listBefore(k, false, i)
 	} else if k, ok := r.p.inRent(i); ok {
 		r.listBefore(k, true, i)
+	} else if k := r.p.takesOn(i); k > 0 {
+		r.list(k, false, i)
+	} else if r.p.without(i) {
+		r.list(i+1, false, i)
 	} else if yes, k := r.p.priceHeads(i); k > 0 {
 		r.list(k, yes, i)
 	} else if r.p.allIn(i) {
@@ -267,7 +271,7 @@ func (r *inclusionReader) shared(i int) {
 	if r.p.pricedApart(i) {
 		r.say(collective, false, i, i)
 	}
-	if what, end := r.p.thing(i); (what == internet || what == cable) && r.p.sumBehind(end+1) {
+	if what, end := r.p.thing(i); (what == internet || what == cable) && r.p.sumBehind(end+1, 150_00) {
 		r.say(what, false, i, end)
 	}
 }
@@ -427,7 +431,7 @@ func (v *inclusion) ofLists() {
 	}
 	v.contrast()
 	before := p.word(v.i) != "inclure" && // "en plus d'inclure l'internet": what it is about follows
-		!p.paysFor(v.i, next) && v.listBefore(v.from-1, v.yes, v.to)
+		!p.paysFor(v.i, next) && !v.headed(next) && v.listBefore(p.theOnly(v.from-1), v.yes, v.to)
 	if v.answered {
 		return
 	}
@@ -456,6 +460,52 @@ func (v *inclusion) ofLists() {
 		})
 	}
 }
+
+// headed tells whether the list before the verdict has its own, which stands before it, and one follows the verdict:
+// "excl. hydro, incl. heat", "inclut le chauffage, exclut l'électricité".
+func (v *inclusion) headed(next int) bool {
+	p := v.p
+	for p.sym(next) == ':' || articles[p.word(next)] {
+		next++
+	}
+	what, end := p.thing(next)
+	if what == noUtility || p.itsVerdict(end+1) {
+		return false
+	}
+	for k := v.from - 1; k >= 0 && k >= v.from-16 && (!p.stop(k+1) || p.word(k) == "incl"); k-- {
+		if p.sym(k) == '.' && p.word(k-1) == "incl" {
+			continue
+		}
+		if _, from, _, ok := p.verdict(k); ok {
+			return active[p.word(k)] || p.itemBegins(from) || p.about(from-1, aMoney)
+		}
+		if what, _ := p.thing(k); what == noUtility && !p.glue(k) && !halfNames[p.word(k)] {
+			return false
+		}
+	}
+	return false
+}
+
+var articles = set("le la les l the un une")
+
+// theOnly returns the token before "the only utility" or "est la seule chose" that ends at i, or i.
+func (p *Prose) theOnly(i int) int {
+	k := i
+	if w := p.word(k); w == "that" || w == "que" || w == "qui" {
+		k--
+	}
+	if !onlyOnes[p.word(k)] {
+		return i
+	}
+	switch p.word(k - 1) {
+	case "only", "seul", "seule":
+		return k - 3
+	}
+	return i
+}
+
+// onlyOnes are what "only" and "seule" count.
+var onlyOnes = set("thing utility bill one service cost expense chose depense facture frais")
 
 // parkingLine tells whether the line of the token at i begins with parking, a few words before it.
 func (p *Prose) parkingLine(i int) bool {

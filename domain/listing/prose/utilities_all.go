@@ -57,7 +57,7 @@ func (p *Prose) allOf(i, k int) bool {
 		return false
 	}
 	first, _ := p.thing(k + 2)
-	return p.stop(k+1) || exceptWords[p.word(k+1)] || p.sym(k+1) == ',' || p.sym(k+1) == '(' ||
+	return p.stop(k+1) || p.excepts(k+1) || p.sym(k+1) == ',' || p.sym(k+1) == '(' ||
 		p.sym(k+1) == ':' && first != noUtility && p.word(k+2) != "stores" || // "close to everything: stores, schools"
 		p.seq(k+1, "a", "l", "exception")
 }
@@ -134,7 +134,7 @@ func (p *Prose) allUtilities(i int) bool {
 		return false
 	}
 	for k := i - 2; k >= 0 && k >= i-6 && !p.words[k+1].line; k-- {
-		if p.about(k, anInclusion|aNegation) || exceptWords[p.word(k)] || p.word(k) == "plus" || p.word(k) == "of" ||
+		if w := p.word(k); p.about(k, anInclusion|aNegation) || exceptWords[w] || w == "plus" || w == "of" || w == "for" ||
 			p.sym(k) == '+' {
 			return false
 		}
@@ -184,7 +184,7 @@ func (p *Prose) shareOf(i int) bool {
 }
 
 // sumBehind tells whether a sum of its own begins at i, and no verdict follows it: "share internet $25", "wifi 20 $".
-func (p *Prose) sumBehind(i int) bool {
+func (p *Prose) sumBehind(i int, most int64) bool {
 	if p.sym(i) == ':' || p.sym(i) == '(' || p.sym(i) == '~' || p.sym(i) == '+' {
 		i++
 	}
@@ -199,7 +199,7 @@ func (p *Prose) sumBehind(i int) bool {
 			return false
 		}
 	}
-	return t != nil && !t.half && t.cents > 0 && t.cents <= 150_00
+	return t != nil && !t.half && t.cents > 0 && t.cents <= most
 }
 
 // pricedApart tells whether the utilities at i have a sum of their own: "utilities (hydro, gas) are $85 a month",
@@ -209,11 +209,16 @@ func (p *Prose) pricedApart(i int) bool {
 		return false
 	}
 	k := i - 1
-	if p.word(k) == "for" {
-		if k--; p.word(k) == "flat" {
+	if p.word(k) == "all" || p.word(k) == "the" {
+		k--
+	}
+	if p.word(k) == "for" { // "$150/month flat rate for all utilities"
+		for k--; flatRate[p.word(k)] || p.sym(k) == '/'; k-- {
+		}
+		if p.sym(k) == '$' {
 			k--
 		}
-		return p.num(k) != nil && p.sym(k-1) == '$' && (p.sym(k-2) == '+' || p.word(k-2) == "plus")
+		return p.num(k) != nil && p.num(k).cents <= ceilings[forHydro] && (p.sym(k-1) == '$' || p.sym(k+1) == '$')
 	}
 	k = i + 1
 	if p.sym(k) == '(' {
@@ -222,5 +227,15 @@ func (p *Prose) pricedApart(i int) bool {
 		}
 		k++
 	}
-	return copulas[p.word(k)] && p.sym(k+1) == '$' && p.num(k+2) != nil && p.num(k+2).cents > 0
+	if copulas[p.word(k)] {
+		if k++; p.seq(k, "a", "flat") {
+			k += 2
+		}
+	} else if k > i+1 {
+		return false
+	}
+	return p.sym(k) == '$' && p.num(k+1) != nil && p.num(k+1).cents > 0 && p.sumBehind(k, ceilings[forHydro])
 }
+
+// flatRate stand between a sum and "for utilities".
+var flatRate = set("flat fee rate month mo monthly per a charge extra")

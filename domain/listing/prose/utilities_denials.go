@@ -198,3 +198,17 @@ func (p *Prose) deniedBehind(i int) bool {
 	w := p.word(i + 1)
 	return (w == "non" || w == "no") && (p.listEnds(i+2) || label && p.words[i+2].kind == symbol)
 }
+
+// without tells whether "sans" or "without" at i leads to what a rent may include: "sans chauffage ni électricité".
+func (p *Prose) without(i int) bool {
+	if w := p.word(i); w != "sans" && w != "without" {
+		return false
+	}
+	k := i + 1
+	if articles[p.word(k)] {
+		k++
+	}
+	what, end := p.thing(k)
+	return (what == heat || what == electricity || what == collective) &&
+		(p.listEnds(end+1) || p.word(end+1) == "ni" || p.orAnd(end+1))
+}

@@ -5,7 +5,7 @@ var (
 		"et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
 		"mais n ne or even any meme un une tous toutes ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
-	halfNames    = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c base basic")
+	halfNames    = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c base basic bi")
 	headingWords = set("dans le la loyer prix in the rent with your votre notre au bail")
 	onOffer      = set("disponible possible possibilite possibility available optional option")
 	fuels        = set("gaz mazout propane") // "chauffage au gaz"
@@ -314,6 +314,12 @@ func (p *Prose) bracketEnds(i int) int {
 	return i
 }
 
+// excepts tells whether the word at i leads to what is left out: "sauf", "minus", "apart from".
+func (p *Prose) excepts(i int) bool {
+	w := p.word(i)
+	return exceptWords[w] || w == "minus" || (w == "apart" || w == "aside") && p.word(i+1) == "from"
+}
+
 // exceptions calls f for what follows "sauf" after token i. After a denial, "but" may go on to anything: "utilities are
 // extra but hydro is cheap".
 func (p *Prose) exceptions(i int, f func(utility, int), denial bool) {
@@ -325,8 +331,8 @@ func (p *Prose) exceptions(i int, f func(utility, int), denial bool) {
 			i, k = i+end-k, end
 			continue
 		}
-		if exceptWords[p.word(k)] && !(denial && p.word(k) == "but") {
-			if p.word(k+1) == "of" { // "with the exception of"
+		if p.excepts(k) && !(denial && p.word(k) == "but") {
+			if w := p.word(k + 1); w == "of" || w == "for" || w == "from" { // "with the exception of", "except for"
 				k++
 			}
 			colon := k

@@ -46,13 +46,15 @@ func (p *Prose) thing(i int) (utility, int) {
 	case w == "lumieres" && (p.sym(i-1) == '+' && (p.listEnds(i+1) || p.sym(i+1) == '(') ||
 		p.lightsWithHeat(i)): // "1 650 $ + lumières"
 		return electricity, i
+	case w == "electric" && p.electricItem(i):
+		return electricity, i
 	case w == "power" && powered[next]:
 		return otherThing, i + 1
 	case w == "hydro" && p.sym(i+1) == '-' && p.word(i+2) == "quebec":
 		return electricity, i + 2
 	case w == "hydro" && next == "quebec":
 		return electricity, i + 1
-	case w == "eau" && next == "chaude" && p.seq(i-3, "chauffage", "a", "l"): // a sort of heating
+	case w == "eau" && next == "chaude" && (p.seq(i-3, "chauffage", "a", "l") || p.seq(i-2, "chauffage", "a")): // a sort of heating
 		return otherThing, i + 1
 	case w == "water" && p.word(i-1) == "hot":
 		return hotWater, i
@@ -76,6 +78,18 @@ func (p *Prose) thing(i int) (utility, int) {
 		return otherThing, i
 	}
 	return noUtility, i
+}
+
+// electricItem tells whether "electric" at i is the electricity, as an item of its own: "heat, electric and internet",
+// and not "electric stove" or "heat: electric".
+func (p *Prose) electricItem(i int) bool {
+	if label, _ := p.thing(i - 2); label == heat && (p.sym(i-1) == ':' || p.sym(i-1) == '-' || p.sym(i-1) == '(') ||
+		!p.itemBegins(i) && !p.orAnd(i-1) && !articles[p.word(i-1)] && p.word(i-1) != "own" {
+		return false
+	}
+	s := p.sym(i + 1)
+	return p.listEnds(i+1) || s == '/' || s == '+' || p.orAnd(i+1) && p.word(i+1) != "or" || copulas[p.word(i+1)] ||
+		p.about(i+1, anInclusion|aNegation)
 }
 
 // costOf tells whether the thing at i is what something costs for: "frais d'énergie", "energy costs".

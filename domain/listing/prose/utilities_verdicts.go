@@ -36,14 +36,18 @@ var (
 		saysShared:   "shared share split",
 		saysNamed:    "nom name",
 		saysExtra:    "sus extra",
-		saysFree:     "gratuit gratuits gratuite free",
-		saysPays:     "pays pay paie paies payez assume assumes assument assumer covers couvre",
+		saysFree:     "gratuit gratuits gratuite free complimentary",
+		saysPays:     "pays pay paie paies payez payons assume assumes assument assumer cover covers couvre",
 		saysPaid:     "paye payes payee payees paid payable payables payer covered",
 		saysCost:     "cost expense expenses",
 		saysCharge:   "charge frais solde",
 	})
 	tenants    = set("locataire locataires tenant tenants renter renters you vous tu")
 	landlords  = set("landlord landlords owner owners proprietaire proprietaires proprio proprios")
+	// ourselves are what a landlord calls himself before a verb: "we pay the heat".
+	ourselves = set("we i on je nous")
+	// ours stand before what is the landlord's: "à notre charge", "in my name".
+	ours       = set("notre nos mon ma mes our my")
 	dutyWords  = set("for de des d of the to")
 	payFillers = set("to must will should doit doivent the is are a s only qui who")
 	// answers stand alone after a colon: "Heat included: No".
@@ -80,7 +84,18 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 		if p.sym(k) == ':' {
 			k--
 		}
-	case tenants[w] && p.word(i-1) == "by": // "hydro, internet, insurance by tenant"
+	case (w == "toi" || w == "vous") && p.word(i-1) == "a", // "l'hydro est à toi"
+		w == "votre" && p.seq(i-2, "a", "la"), tenants[w] && p.seq(i-2, "pour", "le"):
+		if w == "votre" || w != "vous" && w != "toi" {
+			k--
+		}
+		for copulas[p.word(k)] {
+			k--
+		}
+	case tenants[w] && p.word(i-1) == "by": // "hydro, internet, insurance by tenant", "hydro to be set up by tenant"
+		for setUp[p.word(k)] {
+			k--
+		}
 		if what, _ := p.thing(k); what == otherThing {
 			return k, p.listEnds(i + 1)
 		}
@@ -94,8 +109,41 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 	next := i + 1
 	if w := p.word(next); w == "aussi" || w == "egalement" || w == "also" || w == "too" {
 		next++
+	} else if p.seq(next, "de", "payer") { // "l'internet est à vous de payer"
+		next += 2
 	}
 	return k, (what != noUtility && what < parkingPlace || what == collective) && (p.listEnds(next) || p.sym(next) == '(')
+}
+
+// setUp stand before "by tenant".
+var setUp = set("set up arranged handled to be is are must")
+
+// takesOn returns the token behind "you look after" or "tenant sets up", of which the verb is at i, or 0.
+func (p *Prose) takesOn(i int) int {
+	k := i - 1
+	for n := 0; n < 2 && payFillers[p.word(k)]; n++ {
+		k--
+	}
+	if !tenants[p.word(k)] {
+		return 0
+	}
+	switch p.word(i) {
+	case "look", "looks":
+		if p.word(i+1) == "after" {
+			return i + 2
+		}
+	case "take", "takes":
+		if p.seq(i+1, "care", "of") {
+			return i + 3
+		}
+	case "set", "sets":
+		if p.word(i+1) == "up" {
+			return i + 2
+		}
+	case "arrange", "arranges", "handle", "handles":
+		return i + 1
+	}
+	return 0
 }
 
 // inRent tells whether the word at i ends a list of what the rent includes without a verdict of its own, and returns
@@ -113,6 +161,10 @@ func (p *Prose) inRent(i int) (end int, ok bool) {
 			return 0, false
 		}
 		for k -= 2; copulas[p.word(k)]; k-- {
+		}
+	case "ours": // "hydro yours, heat ours"
+		for copulas[p.word(k)] {
+			k--
 		}
 	case "us", "nous":
 		if w := p.word(k); w != "on" && w != "sur" {
@@ -211,10 +263,7 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	case saysAddition:
 		return false, i - 1, i, l == "in"
 	case saysNamed:
-		if l == "your" || l == "votre" || l == "ton" { // "hydro in your name", "à ton nom"
-			return false, i - 2, i, p.word(i-2) == "in" || p.word(i-2) == "a"
-		}
-		return false, i - 1, i + 2, l == "au" && tenants[p.word(i+2)]
+		return p.inName(i)
 	case saysShared:
 		return p.split(i)
 	case saysDuty:
@@ -222,9 +271,11 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	case saysBurden:
 		return p.responsibility(i)
 	case saysCost: // "at renter's cost"
-		for k := i - 1; k >= i-3; k-- {
-			if p.word(k) == "at" {
-				return false, k, i, true
+		for k := i - 1; k >= i-4; k-- {
+			if w := p.word(k); landlords[w] || ours[w] {
+				yes = true
+			} else if w == "at" {
+				return yes, k, i, true
 			}
 		}
 	case saysCharge:
@@ -232,6 +283,36 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	}
 	return false, i, i, false
 }
+
+// inName reads whose contract a utility is: "hydro is in the owner's name", "reste à mon nom", "au nom du locataire".
+func (p *Prose) inName(i int) (yes bool, from, to int, ok bool) {
+	k, to := i-1, i
+	for w := p.word(k); w == "s" || w == "own" || tenants[w] || landlords[w]; w = p.word(k) {
+		yes = yes || landlords[w]
+		k--
+	}
+	switch w := p.word(k); {
+	case ours[w]:
+		yes = true
+		k--
+	case w == "your" || w == "votre" || w == "ton" || w == "the":
+		k--
+	case w == "au": // "au nom du locataire"
+		for to = i + 1; duty[p.word(to)]; to++ {
+		}
+		if yes = landlords[p.word(to)]; !yes && !tenants[p.word(to)] {
+			return false, i, i, false
+		}
+	}
+	w := p.word(k)
+	for named[p.word(k-1)] {
+		k--
+	}
+	return yes, k, to, w == "au" || k < i-1 && (w == "in" || w == "a" || w == "under")
+}
+
+// named stand between a utility and "in the owner's name".
+var named = set("stays stay remains remain reste restent must be put needs need to doit etre mis mise")
 
 // included reads "inclus", "non compris", "n'est pas inclus", "n'inclut pas", but not "peut être inclus".
 func (p *Prose) included(i int) (yes bool, from, to int, ok bool) {
@@ -294,8 +375,11 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 	switch {
 	case p.word(i+1) == "par":
 		return false, i, i + 3, tenants[p.word(i+2)] || tenants[p.word(i+3)]
-	case landlords[p.word(k)]:
-		return true, k, i, !p.paidInPart(k) && !p.could(i)
+	case landlords[p.word(k)], ourselves[p.word(k)] && (p.word(k) != "on" || p.word(i) != "pay"):
+		if to = i; p.word(i+1) == "for" || p.word(i+1) == "pour" {
+			to++
+		}
+		return true, k, to, !p.paidInPart(k) && !p.could(i)
 	}
 	to = i
 	if p.word(i) == "pay" && p.word(i+1) == "own" { // "pay own hydro"
@@ -392,8 +476,15 @@ var duty = set("the la du of de des")
 // charged reads "à la charge du locataire", "à vos frais", "frais au locataire".
 func (p *Prose) charged(i int) (yes bool, from, to int, ok bool) {
 	w, l := p.word(i), p.word(i-1)
+	of := i + 1 // whose it is
+	for duty[p.word(of)] {
+		of++
+	}
 	if p.word(i-2) == "a" && (w == "charge" || l != "pas") {
-		return false, i - 2, i, true
+		return ours[l] || landlords[p.word(of)], i - 2, i, true
+	}
+	if of > i+1 && landlords[p.word(of)] && l == "aux" { // "aux frais du propriétaire"
+		return true, i - 1, of, true
 	}
 	if tenants[l] || l == "s" && tenants[p.word(i-2)] { // "at tenant's charge"
 		k := i - 2
@@ -499,7 +590,7 @@ func (p *Prose) upkeepOf(k int) bool {
 
 var (
 	allWords    = set("tout toute toutes tous all everything rest reste")
-	collectives = set("utilities utilites services depenses charges")
+	collectives = set("utilities utilites services depenses charges bills")
 	provided    = set("fourni fournis fournie fournies provided")
 	copulas     = set("est sont is are be")
 	active      = set("includes include including inclut incluent inclure incluant comprennent comprend comprenant excludes exclude excluding exclut excluent")
