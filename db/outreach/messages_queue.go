@@ -66,8 +66,8 @@ func (s *Messages) Day(ctx context.Context, tenant string, id uuid.UUID) (*Day, 
 // Each sender's transactional messages, and those of each running campaign, come from a scan of their own: what is
 // paused is never looked at, however much of it waits. Those of campaigns are taken in turns. What is locked beyond the
 // cut is free again when the statement ends, and locked rows are skipped, so no two callers ever hold the same message.
-// A lease lasts from its writing on: now() is before the wait for the day. $8 and $9 are the pads of the key of opt-outs:
-// a caller that does not know yet that there is one gets nothing.
+// A lease lasts from its writing on: now() is before the wait for the day. $8 and $9 are the pads of the key of
+// opt-outs: a caller that does not know yet that there is one gets nothing.
 const sqlMessageClaim = `/* sqlMessageClaim */
 WITH open AS (` + sqlMessageSenders + `
         AND ($3::uuid IS NULL OR s.id = $3) AND ($9::bytea IS NOT NULL OR NOT EXISTS (SELECT FROM opt_out_key))

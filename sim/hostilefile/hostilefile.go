@@ -348,13 +348,13 @@ var Files = []Case{
 
 	{"event: parts", made(event, `"statuses":[`, times(`{},`, whatsapp.MaxEvent-1000), `{}]`, eventEnd)},
 	{"event: persons", made(event, `"contacts":[`, times(`{},`, whatsapp.MaxEvent-1000), `{}]`, eventEnd)},
-	{"event: errors", made(event, `"statuses":[{"id":"a","status":"failed","errors":[`, times(`{},`, whatsapp.MaxEvent-1000),
-		`{}]}]`, eventEnd)},
+	{"event: errors", made(event, `"statuses":[{"id":"a","status":"failed","errors":[`,
+		times(`{},`, whatsapp.MaxEvent-1000), `{}]}]`, eventEnd)},
 	{"event: depth", made(event, `"messages":`, times(`[`, whatsapp.MaxEvent-1000))},
 	{"event: in standby", made(event, times(`"standby":{`, whatsapp.MaxEvent-1000))},
 	{"event: changes", made(`{"object":"whatsapp_business_account","entry":[{"changes":[`,
 		times(`{},`, whatsapp.MaxEvent-1000), `{}]}]}`)},
-	{"event: numbers", made(event, `"statuses":[{"id":"a","status":"sent","timestamp":`, times("9", whatsapp.MaxEvent-1000),
-		`}]`, eventEnd)},
+	{"event: numbers", made(event, `"statuses":[{"id":"a","status":"sent","timestamp":`,
+		times("9", whatsapp.MaxEvent-1000), `}]`, eventEnd)},
 	{"answer: long", made("{", times(" ", 64<<20), "}")},
 }
