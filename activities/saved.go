@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -45,12 +46,15 @@ type NoticeMetrics interface {
 // NoticeTurns bounds how many notices a process sends at once: to one target, and to one server, which a channel or the
 // webhooks of a host share, and of one tenant by a channel: it may have any number of hosts, or of addresses behind a
 // slow server. So a target, a server or a tenant whose notices take long takes no more of its slots. Those that find no
-// turn look again one after another, of the narrowest bound that has none: thousands that wait for servers which do not
-// answer cost little, and those of one target do not wait behind them.
+// turn look again one after another, of the narrowest bound that has none, about as fast as its turns end: thousands
+// that wait for servers which do not answer cost little, and those of one target do not wait behind them. So do those
+// that have failed, of which a tenant has a few tried a second.
 type NoticeTurns struct {
 	mu    sync.Mutex
-	taken map[any]int       // by the ID of a target, the name of a server, and noticesOf
-	next  map[any]time.Time // of those with none left: when the next one that finds no turn looks again
+	taken map[any]int                 // by the ID of a target, the name of a server, and noticesOf
+	took  map[any]time.Duration       // by the same: what turns have taken lately, on average
+	next  map[any]time.Time           // of those with none left: when the next one that finds no turn looks again
+	again map[noticesOf]map[int64]int // notices that have failed: how many are tried again in a second of Unix time
 }
 
 // noticesOf are those of a tenant by a channel.
@@ -66,17 +70,20 @@ const (
 	tenantAtOnce = 16 // by webhooks of one tenant
 
 	turnAfter     = 2 * time.Second       // until a notice that finds no turn looks again, the first of them
-	turnSpace     = 50 * time.Millisecond // until the next of them
+	turnSpace     = 50 * time.Millisecond // until the next of them, at least
 	turnAfterMost = 5 * time.Minute
 	pauseWritten  = 10 * time.Second // a shorter wait is not worth a write
+
+	againMost = 3 // of a tenant by a channel: how many that have failed are tried again in a second
 )
 
 // take takes a turn for a notice, which done gives back, or says after how long it should look again.
-func (t *NoticeTurns) take(n *saved.Notice, now time.Time) (done func(), after time.Duration) {
+func (t *NoticeTurns) take(n *saved.Notice, clock func() time.Time) (done func(), after time.Duration) {
+	now := clock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.taken == nil {
-		t.taken, t.next = map[any]int{}, map[any]time.Time{}
+		t.taken, t.took, t.next = map[any]int{}, map[any]time.Duration{}, map[any]time.Time{}
 	}
 	server, tenant := serverAtOnce, senderAtOnce
 	if n.Channel == saved.Webhook {
@@ -94,23 +101,56 @@ func (t *NoticeTurns) take(n *saved.Notice, now time.Time) (done func(), after t
 		if after >= turnAfterMost {
 			return nil, turnAfterMost
 		}
-		t.next[b.of] = now.Add(after + turnSpace)
+		t.next[b.of] = now.Add(after + max(turnSpace, t.took[b.of]/time.Duration(b.most)))
 		return nil, after
 	}
 	for _, b := range bounds {
 		t.taken[b.of]++
 	}
 	return func() {
+		took := clock().Sub(now)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		for _, b := range bounds {
 			of := b.of
+			if mean, ok := t.took[of]; ok {
+				t.took[of] = mean + (took-mean)/8
+			} else {
+				t.took[of] = took
+			}
 			if t.taken[of]--; t.taken[of] == 0 {
 				delete(t.taken, of)
+				delete(t.took, of)
 				delete(t.next, of)
 			}
 		}
 	}, 0
+}
+
+// pause is the pause before a notice that has failed is tried again: the one that it asks for, or until its tenant has
+// fewer than againMost tried in that second.
+func (t *NoticeTurns) pause(n *saved.Notice, now time.Time, asked time.Duration) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.again == nil {
+		t.again = map[noticesOf]map[int64]int{}
+	}
+	of := noticesOf{n.Tenant, n.Channel}
+	if t.again[of] == nil {
+		t.again[of] = map[int64]int{}
+	}
+	at := now.Add(asked).Unix()
+	for t.again[of][at] >= againMost {
+		at++
+	}
+	t.again[of][at]++
+	for of, times := range t.again {
+		maps.DeleteFunc(times, func(at int64, _ int) bool { return at < now.Unix() })
+		if len(times) == 0 {
+			delete(t.again, of)
+		}
+	}
+	return max(asked, time.Unix(at, 0).Sub(now))
 }
 
 // NoticeJob names a delivery.
@@ -137,7 +177,7 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 			return done, a.later(ctx, job, until.Sub(now), fmt.Errorf("target %s is told nothing until %s", n.Target,
 				until.UTC().Format(time.RFC3339)))
 		}
-		leave, after := a.Turns.take(&n, now)
+		leave, after := a.Turns.take(&n, a.Now)
 		if leave == nil {
 			return done, a.later(ctx, job, after, fmt.Errorf("target %s is busy", n.Target))
 		}
@@ -210,7 +250,7 @@ func (a *Notices) missed(ctx context.Context, job NoticeJob, n saved.Notice, cau
 	now := a.Now()
 	class, after := fault.Of(cause)
 	counts, pause := n.Missed(cause, now)
-	after = max(after, pause)
+	after = a.Turns.pause(&n, now, max(after, pause))
 	tries, err := a.Store.PutOffNotice(ctx, job.Tenant, job.ID, saved.Pause{
 		Until: now.Add(after), At: now, Reason: cause.Error(), Astray: errors.Is(cause, saved.ErrUnreached), Counts: counts,
 	})

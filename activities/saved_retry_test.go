@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -94,4 +95,34 @@ func TestTellNoticeUnreached(t *testing.T) {
 			require.Equal(t, "failed", done.State)
 		})
 	}
+}
+
+// However many notices of a tenant fail, a few of them are tried again in a second: they wait for one another, and for
+// those of no other tenant or channel.
+func TestTellNoticePausesOfATenant(t *testing.T) {
+	t.Parallel()
+	turns, now := new(activities.NoticeTurns), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	fail := func(tenant string, channel saved.Channel, tries int) time.Duration {
+		w := &noticeWorld{
+			notice: saved.Notice{
+				Tenant: tenant, Channel: channel, State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Tries: tries,
+			},
+			fail: fault.Newf(fault.Transient, "it answered 500"),
+		}
+		a := activities.Notices{Store: w, Send: w, Metrics: w, Turns: turns, Now: func() time.Time { return now }}
+		_, err := a.TellNotice(t.Context(), activities.NoticeJob{Tenant: tenant})
+		_, after := fault.Of(err)
+		require.Equal(t, now.Add(after), w.until)
+		return after
+	}
+	for i := range 3000 {
+		require.Equal(t, 5*time.Second+time.Duration(i/3)*time.Second, fail("mallory", saved.Webhook, 0))
+	}
+	require.Equal(t, time.Hour, fail("mallory", saved.Webhook, 10), "that second is free")
+	require.Equal(t, 5*time.Second, fail("mallory", saved.Email, 0))
+	require.Equal(t, 5*time.Second, fail("acme", saved.Webhook, 0))
+	now = now.Add(998 * time.Second)
+	require.Equal(t, 7*time.Second, fail("mallory", saved.Webhook, 0))
+	now = now.Add(time.Hour)
+	require.Equal(t, 5*time.Second, fail("mallory", saved.Webhook, 0))
 }

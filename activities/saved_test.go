@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 	"time"
 
@@ -375,6 +376,49 @@ func TestTellNoticeNarrowest(t *testing.T) {
 		for range 16 {
 			require.NoError(t, <-ends)
 		}
+	}
+}
+
+// Those that find no turn look again about as fast as turns end: of a host that takes eight seconds for each of eight
+// notices, one a second.
+func TestTellNoticeSlowHosts(t *testing.T) {
+	t.Parallel()
+	s := stuck{make(chan struct{}), make(chan struct{})}
+	turns, ends := new(activities.NoticeTurns), make(chan error)
+	var clock sync.Mutex
+	now := night
+	tell := func(sender activities.NoticeSender) error {
+		w := &noticeWorld{notice: saved.Notice{
+			State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: saved.Webhook,
+			Label: "https://slow.example",
+		}}
+		a := activities.Notices{Store: w, Send: sender, Metrics: w, Turns: turns, Now: func() time.Time {
+			clock.Lock()
+			defer clock.Unlock()
+			return now
+		}}
+		_, err := a.TellNotice(context.Background(), activities.NoticeJob{})
+		return err
+	}
+	const most = 8
+	for range most {
+		go func() { ends <- tell(s) }()
+		<-s.begun
+	}
+	clock.Lock()
+	now = now.Add(8 * time.Second)
+	clock.Unlock()
+	s.release <- struct{}{}
+	require.NoError(t, <-ends)
+	go func() { ends <- tell(s) }()
+	<-s.begun
+	for i := range 10 {
+		_, after := fault.Of(tell(s))
+		require.Equal(t, time.Duration(2+i)*time.Second, after)
+	}
+	close(s.release)
+	for range most {
+		require.NoError(t, <-ends)
 	}
 }
 

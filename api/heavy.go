@@ -214,15 +214,15 @@ func inTurn[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I
 // others: a turn rests for three times as long as it took or longer, and an answer that is streamed after each piece.
 const (
 	restMost      = time.Second
-	restMostShort = 10 * time.Second
+	restMostShort = 30 * time.Second
 	pauseMost     = 100 * time.Millisecond
-	shareShort    = 5 // one of so many parts of a core is what the turns of a name have together
+	shareShort    = 10 // one of so many parts of a core is what the turns of a name have together
 )
 
 // rests is how many times as long as it has worked a turn rests where others of its name wait for it; 0 where none do.
 // All turns that are taken or rest shall work on a quarter of the cores of this process together, for Postgres may be
 // on them, too: where they are many, a quarter of the time each would be more. Where the machine is short of cores, all
-// turns of the name together work on a fifth of one: who asks for more than its turns waits for itself then.
+// turns of the name together work on a tenth of one: who asks for more than its turns waits for itself then.
 func (t laneTurns) rests(l *lane, name string) float64 {
 	if !t.of[l].awaited(name) {
 		return 0

@@ -43,7 +43,7 @@ func (d *Door) Hook(t *testing.T, search string) string {
 	require.NoError(t, d.Searches.Store.AddTarget(t.Context(), "acme", uuid.MustParse(search), dblistings.NewTarget{
 		SavedTarget: dblistings.SavedTarget{ID: target, Kind: saved.Webhook, Label: "https://hooks.example"}, Token: token[:],
 	}, "test", Now))
-	due, err := d.Searches.Store.Begin(t.Context(), 100, Now, Now)
+	due, err := d.Searches.Store.Begin(t.Context(), 100, 100, Now, Now)
 	require.NoError(t, err)
 	for _, n := range due {
 		require.NoError(t, d.Searches.Store.EndNotice(t.Context(), n.Tenant, n.ID, "failed", "the webhook answered 500", Now))

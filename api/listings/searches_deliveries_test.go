@@ -25,7 +25,7 @@ func TestSearchDeliveries(t *testing.T) {
 	require.Len(t, apitest.Read[apilistings.SearchDeliveries](t, d.Get(t, path+"/deliveries?tenant=acme"), 200).Items, 1, "the challenge")
 	require.JSONEq(t, `{"items":[]}`, d.Get(t, path+"/matches?tenant=acme").Body)
 	store := dblistings.NewSaved(d.Pool)
-	asked, err := store.Begin(t.Context(), 1, apitest.Now, apitest.Now)
+	asked, err := store.Begin(t.Context(), 1, 1, apitest.Now, apitest.Now)
 	require.NoError(t, err)
 	require.Len(t, asked, 1)
 	require.NoError(t, store.EndNotice(t.Context(), "acme", asked[0].ID, "sent", "", apitest.Now))
@@ -37,7 +37,7 @@ func TestSearchDeliveries(t *testing.T) {
 		_, err := matcher.Next(t.Context(), 10, at)
 		require.NoError(t, err)
 		if i < 2 {
-			begun, err := store.Begin(t.Context(), 1, apitest.Now, at)
+			begun, err := store.Begin(t.Context(), 1, 1, apitest.Now, at)
 			require.NoError(t, err)
 			due = append(due, begun...)
 		}

@@ -225,7 +225,7 @@ func TestSearchTargetChallenge(t *testing.T) {
 	for range 2 { // the second while the first is under way
 		require.Equal(t, saved.TargetUnconfirmed, apitest.Read[apilistings.SearchTarget](t, ask(hook), 202).State)
 	}
-	due, err := d.Searches.Store.Begin(t.Context(), 10, apitest.Now, apitest.Now.Add(time.Second))
+	due, err := d.Searches.Store.Begin(t.Context(), 10, 10, apitest.Now, apitest.Now.Add(time.Second))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	require.NoError(t, d.Searches.Store.EndNotice(t.Context(), "acme", due[0].ID, "sent", "", apitest.Now))
@@ -248,7 +248,7 @@ func TestSearchTargetRotate(t *testing.T) {
 	rotate := func(target, query string) apitest.Reply {
 		return d.Ask(t, http.MethodPost, "/searches/"+s.ID.String()+"/targets/"+target+"/rotate?tenant=acme"+query, "")
 	}
-	due, err := d.Searches.Store.Begin(t.Context(), 10, apitest.Now, apitest.Now)
+	due, err := d.Searches.Store.Begin(t.Context(), 10, 10, apitest.Now, apitest.Now)
 	require.NoError(t, err)
 	require.Len(t, due, 1, "its challenge")
 	stored := func() (a saved.Address) {

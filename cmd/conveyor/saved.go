@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/notify"
+	"github.com/mtlrent/conveyor/internal/pressure"
 	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
@@ -52,7 +53,7 @@ func (h *house) saved() system {
 			var due atomic.Bool
 			match := h.tend(workflows.QueueNotify, "comparing listings with saved searches", savedEvery,
 				h.savedMatcher(store, metrics, &due))
-			start := h.tend(workflows.QueueNotify, "telling saved searches", savedEvery, h.savedStarter(store, &due))
+			start := h.tend(workflows.QueueNotify, "telling saved searches", savedEvery, h.savedStarter(store, &due, pressure.NewCPU(time.Now).Short))
 			return []workers.Row{{Queue: workflows.QueueNotify, Slots: noticeSlots, Activities: []any{&activities.Notices{
 					Store: store, Send: send, Metrics: metrics, Turns: new(activities.NoticeTurns), Now: time.Now,
 				}}}}, func() {
@@ -102,14 +103,19 @@ func (h *house) savedMatcher(
 }
 
 // savedStarter starts the workflows of deliveries that are due, a batch in each turn. It is no part of savedMatcher, so
-// that nothing waits to be compared while Temporal is slow. Without one that is due it asks for nothing.
-func (h *house) savedStarter(store *dblistings.Saved, due *atomic.Bool) func(context.Context) error {
+// that nothing waits to be compared while Temporal is slow. Without one that is due it asks for nothing. Where the machine
+// is short of cores a tenant has fewer begun: each takes some 40 ms of a core, most of it Temporal's.
+func (h *house) savedStarter(store *dblistings.Saved, due *atomic.Bool, short func() bool) func(context.Context) error {
 	var begun []dblistings.DueNotice // marked as started, but their start failed: Begin leaves them for savedAgain
 	return func(ctx context.Context) error {
 		if !due.Load() && len(begun) == 0 {
 			return nil
 		}
-		next, err := store.Begin(ctx, savedStarts-len(begun), time.Now().Add(-savedAgain), time.Now())
+		share := saved.BegunMost
+		if short() {
+			share = saved.BegunShort
+		}
+		next, err := store.Begin(ctx, savedStarts-len(begun), share, time.Now().Add(-savedAgain), time.Now())
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func TestSavedBegin(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
 	begin := func(n, before, now int) (ids []uuid.UUID) {
-		due, err := w.Begin(t.Context(), n, dbtest.After(before), dbtest.After(now))
+		due, err := w.Begin(t.Context(), n, n, dbtest.After(before), dbtest.After(now))
 		require.NoError(t, err)
 		for _, d := range due {
 			ids = append(ids, d.ID)
@@ -83,8 +83,8 @@ func TestSavedBeginTakesTurns(t *testing.T) {
 			FROM saved_targets WHERE tenant = '%s' AND kind = 'webhook'`,
 			dbtest.After(minutes).Format(time.RFC3339), tenant))
 	}
-	begin := func(before, now int) map[string]int {
-		begun, err := w.Begin(t.Context(), 10, dbtest.After(before), dbtest.After(now))
+	begin := func(most, share, before, now int) map[string]int {
+		begun, err := w.Begin(t.Context(), most, share, dbtest.After(before), dbtest.After(now))
 		require.NoError(t, err)
 		of := map[string]int{}
 		for _, d := range begun {
@@ -94,10 +94,46 @@ func TestSavedBeginTakesTurns(t *testing.T) {
 	}
 	due("acme", 30, 0)
 	due("other", 2, 1)
-	require.Equal(t, map[string]int{"acme": 8, "other": 2}, begin(0, 2))
-	require.Equal(t, map[string]int{"acme": 10}, begin(0, 2), "nobody else waits")
-	of := begin(3, 4)
+	late := func(minutes int) float64 {
+		age, err := w.UntriedFor(t.Context(), dbtest.After(minutes))
+		require.NoError(t, err)
+		return age
+	}
+	require.Positive(t, late(2))
+	require.Equal(t, map[string]int{"acme": 2, "other": 1}, begin(3, 10, 0, 2))
+	require.Zero(t, late(2), "the others wait for their turns")
+	require.Positive(t, late(3), "nothing of them is begun any more")
+	require.Equal(t, map[string]int{"acme": 6, "other": 1}, begin(100, 6, 0, 2), "its share, however much is due")
+	require.Equal(t, map[string]int{"acme": 10}, begin(10, 10, 0, 2), "nobody else waits")
+	of := begin(10, 10, 3, 4)
 	require.Equal(t, 11, of["acme"]+of["other"], "one of them was begun before")
+}
+
+// A target that fails does not get one notice after the other, each of which would be tried for hours: what it is to be
+// told within five minutes is told together.
+func TestSavedFailingTarget(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	open := 0
+	for i := range 15 {
+		w.advert(t, fmt.Sprint(i), 1000, i+1)
+		require.Equal(t, 1, w.match(t, i+1))
+		begun, err := w.Begin(t.Context(), 100, 100, dbtest.Start.Add(-time.Hour), dbtest.After(i+1))
+		require.NoError(t, err)
+		open += len(begun)
+		for _, d := range begun {
+			_, err := w.PutOffNotice(t.Context(), "acme", d.ID, missedUntil("HTTP 500", 600))
+			require.NoError(t, err)
+		}
+		age, err := w.UntriedFor(t.Context(), dbtest.After(i+1))
+		require.NoError(t, err)
+		require.Zero(t, age, "it waits for its target")
+	}
+	require.Equal(t, 8, open, "three in five minutes")
+	told := w.notices(t, 30)
+	require.Len(t, told, 1, "nothing is lost")
+	require.Equal(t, []int64{15}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_items"))
 }
 
 // A target that is being deleted is told nothing more, and keeps nobody else from the same news.
@@ -610,7 +646,7 @@ func TestSavedNoticeUnreached(t *testing.T) {
 	w.search(t, "all", saved.Criteria{})
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 1, w.match(t, 1))
-	due, err := w.Begin(t.Context(), 10, dbtest.After(0), dbtest.After(2))
+	due, err := w.Begin(t.Context(), 10, 10, dbtest.After(0), dbtest.After(2))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	putOff := func(p saved.Pause) (tries int, since *time.Time) {

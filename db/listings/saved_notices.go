@@ -24,26 +24,27 @@ type DueNotice struct {
 
 const (
 	// sqlNoticeFree is a condition on a delivery w that waits: fewer than $2 of its target are under way at a time $1, or
-	// go before it. Those that a failure has put off are not under way.
+	// go before it. Those that a failure has put off are under way only where they were due after $3: a target that
+	// fails is not sent one after the other, of which each would be tried again and again.
 	sqlNoticeFree = `(w.confirms OR $2 > (
             SELECT count(*) FROM (
                 SELECT FROM saved_deliveries o
                 WHERE o.target = w.target AND o.state IN ('waiting', 'started') AND CASE o.state
                     WHEN 'waiting' THEN o.due_at < w.due_at
-                    ELSE o.started_at <= $1 OR o.tries = 0 AND o.unreached_since IS NULL END
+                    ELSE o.started_at <= $1 OR o.tries = 0 AND o.unreached_since IS NULL OR o.due_at > $3 END
                 LIMIT $2) ahead))`
 
 	// A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
 	// may have been killed. A workflow that is running is joined. Those that were never begun come first, the first of
-	// each tenant before the second of any: however many are due of a tenant, or do not end, they hold up no other. Of a
-	// target no more than $2 are under way: the others take more news until then.
+	// each tenant before the second of any, and $6 of one at most: however many are due of a tenant, or do not end, they
+	// hold up no other. Of a target no more than $2 are under way: the others take more news until then.
 	sqlNoticesBegin = `/* sqlNoticesBegin */
 WITH turns AS (
     SELECT d.id FROM tenants k CROSS JOIN LATERAL (
         SELECT id, due_at, row_number() OVER (ORDER BY due_at) AS turn FROM saved_deliveries w
         WHERE tenant = k.id AND state = 'waiting' AND due_at <= $1 AND ` + sqlNoticeFree + `
-        ORDER BY due_at LIMIT $3) d
-    ORDER BY d.turn, d.due_at LIMIT $3
+        ORDER BY due_at LIMIT least($4::bigint, $6::bigint)) d
+    ORDER BY d.turn, d.due_at LIMIT $4
 ), fresh AS (
     SELECT id, tenant, due_at, confirms FROM saved_deliveries
     WHERE id IN (SELECT id FROM turns) AND state = 'waiting' FOR UPDATE SKIP LOCKED
@@ -56,30 +57,31 @@ WITH turns AS (
         false) AS over
     FROM fresh f JOIN tenants k ON k.id = f.tenant LEFT JOIN had h ON h.tenant = f.tenant WHERE NOT f.confirms
 ), told AS (
-    INSERT INTO saved_told AS t (tenant, day, n)
-    SELECT tenant, ($1 AT TIME ZONE 'UTC')::date, count(*) FROM judged WHERE NOT over GROUP BY tenant ORDER BY tenant
+    INSERT INTO saved_told AS t (tenant, day, n, begun_at)
+    SELECT f.tenant, ($1 AT TIME ZONE 'UTC')::date, count(*) FILTER (WHERE NOT j.over), $1
+    FROM fresh f LEFT JOIN judged j ON j.id = f.id GROUP BY f.tenant ORDER BY f.tenant
     ON CONFLICT (tenant) DO UPDATE SET day = greatest(t.day, excluded.day),
-        n = CASE WHEN t.day >= excluded.day THEN t.n ELSE 0 END + excluded.n
+        n = CASE WHEN t.day >= excluded.day THEN t.n ELSE 0 END + excluded.n, begun_at = excluded.begun_at
 ), dropped AS (
     UPDATE saved_deliveries d SET state = 'dropped', finished_at = $1,
         reason = 'the tenant has had its quota max_notices_day of messages'
     FROM judged j WHERE d.id = j.id AND j.over RETURNING d.id
 ), again AS (
-    SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $4
-    ORDER BY started_at LIMIT greatest($3 - (SELECT count(*) FROM fresh), $3 / 10) FOR UPDATE SKIP LOCKED
+    SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $5
+    ORDER BY started_at LIMIT greatest($4 - (SELECT count(*) FROM fresh), $4 / 10) FOR UPDATE SKIP LOCKED
 )
-UPDATE saved_deliveries d SET state = 'started', started_at = $1
+UPDATE saved_deliveries d SET state = 'started', started_at = $1, begun_at = coalesce(d.begun_at, $1)
 FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM dropped) UNION ALL SELECT id FROM again) o
 WHERE d.id = o.id RETURNING d.id, d.tenant`
 )
 
-// Begin marks up to n deliveries that are due as started, then those that were begun, or put off, before a time and
-// have not ended, n/10 of them where n are due, and returns them. From then on a delivery takes no further items: one
-// whose target is busy is not begun. What is more than the tenant's quota of a day is dropped, and not counted; a feed
-// has it. Confirmations are no news: they are not counted either.
-func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueNotice, error) {
+// Begin marks up to n deliveries that are due as started, no more than a share of them of one tenant, then those that
+// were begun, or put off, before a time and have not ended, n/10 of them where n are due, and returns them. From then on
+// a delivery takes no further items: one whose target is busy is not begun. What is more than the tenant's quota of a
+// day is dropped, and not counted; a feed has it. Confirmations are no news: they are not counted either.
+func (s *Saved) Begin(ctx context.Context, n, share int, before, now time.Time) ([]DueNotice, error) {
 	due, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now,
-		saved.AtOnceMost, n, before)
+		saved.AtOnceMost, now.Add(-saved.FailingPause), n, before, share)
 	return due, fault.Wrap(err, "begin notices")
 }
 
@@ -234,16 +236,20 @@ func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, cla
 
 const sqlNoticesUntried = `/* sqlNoticesUntried */
 SELECT coalesce(extract(epoch FROM greatest($1 - min(due_at), '0')), 0)::float8 FROM (
-    (SELECT due_at FROM saved_deliveries w WHERE state = 'waiting' AND due_at <= $1 AND ` + sqlNoticeFree + `
+    (SELECT due_at FROM saved_deliveries w
+    WHERE state = 'waiting' AND due_at <= $1 AND tenant NOT IN (SELECT tenant FROM saved_told WHERE begun_at > $4)
+        AND ` + sqlNoticeFree + `
     ORDER BY due_at LIMIT 1)
     UNION ALL
-    SELECT min(due_at) FROM saved_deliveries
+    SELECT min(coalesce(begun_at, due_at)) FROM saved_deliveries
     WHERE state = 'started' AND tries = 0 AND unreached_since IS NULL AND started_at <= $1) d`
 
-// UntriedFor is how many seconds the oldest delivery has waited that is due, is not put off and was not tried,
-// and does not wait for others of its target; 0 = there is none.
+// UntriedFor is how many seconds the oldest delivery has waited that is due, is not put off and was not tried, since it
+// was begun, or was due where it does not wait for others of its target or for its tenant's share of those that are
+// begun; 0 = there is none.
 func (s *Saved) UntriedFor(ctx context.Context, now time.Time) (float64, error) {
-	age, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[float64], sqlNoticesUntried, now, saved.AtOnceMost))
+	age, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[float64], sqlNoticesUntried, now, saved.AtOnceMost,
+		now.Add(-saved.FailingPause), now.Add(-saved.BegunLately)))
 	return age, fault.Wrap(err, "find the oldest notice")
 }
 
@@ -267,7 +273,8 @@ func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.NewsCount, 
 }
 
 const sqlNoticeReopen = `/* sqlNoticeReopen */
-UPDATE saved_deliveries d SET state = 'waiting', tries = 0, unreached_since = NULL, finished_at = NULL
+UPDATE saved_deliveries d SET state = 'waiting', tries = 0, unreached_since = NULL, finished_at = NULL,
+    begun_at = NULL
 WHERE tenant = $1 AND id = $2 AND state = 'failed' AND ` + sqlNoticeOfSearch
 
 const sqlNoticeOfSearch = `EXISTS (

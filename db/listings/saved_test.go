@@ -101,7 +101,7 @@ func (w *telling) match(t *testing.T, minutes int) int {
 func (w *telling) notices(t *testing.T, minutes int) (out [][]string) {
 	t.Helper()
 
-	due, err := w.Begin(t.Context(), 100, dbtest.Start, dbtest.After(minutes))
+	due, err := w.Begin(t.Context(), 100, 100, dbtest.Start, dbtest.After(minutes))
 	require.NoError(t, err)
 	for _, d := range due {
 		n, err := w.Notice(t.Context(), d.Tenant, d.ID)
@@ -243,7 +243,7 @@ func TestSavedOfStoppedTenant(t *testing.T) {
 	w.search(t, "all", saved.Criteria{})
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 1, w.match(t, 2))
-	due, err := w.Begin(t.Context(), 100, dbtest.Start, dbtest.After(3))
+	due, err := w.Begin(t.Context(), 100, 100, dbtest.Start, dbtest.After(3))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	state := func(to db.TenantState) (idle string, feed error) {
@@ -273,14 +273,14 @@ func TestSavedDigest(t *testing.T) {
 	require.Equal(t, 1, w.match(t, 2))
 	require.Empty(t, w.notices(t, 3))
 	w.advert(t, "3", 3000, 4)
-	due, err := w.Begin(t.Context(), 10, dbtest.Start, dbtest.After(60))
+	due, err := w.Begin(t.Context(), 10, 10, dbtest.Start, dbtest.After(60))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	require.Equal(t, 1, w.match(t, 4), "the same hour, which is being told")
-	again, err := w.Begin(t.Context(), 10, dbtest.Start, dbtest.After(60))
+	again, err := w.Begin(t.Context(), 10, 10, dbtest.Start, dbtest.After(60))
 	require.NoError(t, err)
 	require.Empty(t, again, "it was begun")
-	again, err = w.Begin(t.Context(), 10, dbtest.After(61), dbtest.After(62))
+	again, err = w.Begin(t.Context(), 10, 10, dbtest.After(61), dbtest.After(62))
 	require.NoError(t, err)
 	require.Contains(t, again, due[0], "its process may have died")
 	n, err := w.Notice(t.Context(), "acme", due[0].ID)
@@ -350,7 +350,7 @@ func TestSavedBusyTarget(t *testing.T) {
 	for i := range 6 {
 		w.advert(t, fmt.Sprint(i), 1000, i+1)
 		require.Equal(t, 1, w.match(t, i+1))
-		begun, err := w.Begin(t.Context(), 100, dbtest.Start.Add(-time.Hour), dbtest.After(i+1))
+		begun, err := w.Begin(t.Context(), 100, 100, dbtest.Start.Add(-time.Hour), dbtest.After(i+1))
 		require.NoError(t, err)
 		due = append(due, begun...)
 	}
@@ -392,7 +392,7 @@ func TestSavedNoticeFails(t *testing.T) {
 	id := w.search(t, "all", saved.Criteria{})
 	w.advert(t, "1", 1250, 1)
 	w.match(t, 2)
-	due, err := w.Begin(t.Context(), 10, dbtest.Start, dbtest.After(3))
+	due, err := w.Begin(t.Context(), 10, 10, dbtest.Start, dbtest.After(3))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	_, err = w.Notice(t.Context(), "other", due[0].ID)

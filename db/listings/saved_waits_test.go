@@ -26,7 +26,7 @@ func TestSavedWaits(t *testing.T) {
 	require.Equal(t, 1, w.match(t, 1))
 	require.False(t, waits(dbtest.Start, dbtest.After(2)), "its delivery is not due")
 	require.True(t, waits(dbtest.Start, dbtest.After(60)), "now it is")
-	_, err := w.Begin(t.Context(), 10, dbtest.Start, dbtest.After(60))
+	_, err := w.Begin(t.Context(), 10, 10, dbtest.Start, dbtest.After(60))
 	require.NoError(t, err)
 	require.False(t, waits(dbtest.Start, dbtest.After(61)), "it was begun")
 	require.True(t, waits(dbtest.After(62), dbtest.After(63)), "its process may have died")

@@ -52,6 +52,20 @@ const MaxItems = 500
 // AtOnceMost is how many notices of a target are on their way at once.
 const AtOnceMost = 2
 
+// BegunMost is how many notices of a tenant a worker process begins in a second, and BegunShort where the machine is
+// short of cores: a tenant that is told much waits for itself, and what comes meanwhile is told together.
+const (
+	BegunMost  = 10
+	BegunShort = 1
+)
+
+// BegunLately is how long ago a notice of a tenant was begun at most where its others only wait for their turns.
+const BegunLately = 15 * time.Second
+
+// FailingPause is for how long notices that a failure has put off are on their way, from when they were due on. What a
+// target is to be told meanwhile is told together: else it would have another notice each second that is tried for hours.
+const FailingPause = 5 * time.Minute
+
 // TryMost is how many listings a trial of a filter compares.
 const TryMost = 2_000
 

@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 const (
@@ -35,6 +37,8 @@ const (
 	neighbourFiles = 5
 	neighbourRows  = 20
 	neighbourEvery = 9 * time.Second
+
+	malloryPages = 150 // of each run of a crawl that the hostile tenant reads
 )
 
 // What the others keep of what they do in peace, in percent: of the messages a second while they send, and of the files
@@ -58,8 +62,11 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 	var hooks *dboutreach.Webhooks
 	api, phones := phone(serveAt(t, "127.0.0.1"), func(r *http.Request) error { return applyWebhook(r, hooks) })
 	box, keys := newKeys(t)
-	w := newWorld(t, nil, "CONVEYOR_WHATSAPP_URL="+phones, "CONVEYOR_SECRET_KEYS="+keys,
-		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", neighbourRate))
+	site := serveAt(t, "127.0.0.1")(crawlsite.New(crawlsite.NewGraph(crawlsite.GraphOptions{Seed: *seed, Pages: malloryPages})))
+	notices, hosts := newHostileHooks(t)
+	w := newWorldBeside(t, release{binary: binary}, []*httptest.Server{site}, nil, "CONVEYOR_WHATSAPP_URL="+phones,
+		"CONVEYOR_SECRET_KEYS="+keys, "CONVEYOR_WEBHOOK_PRIVATE_HOSTS="+strings.Join(hosts, ","),
+		"FETCH_MIN_GAP_PER_HOST_MS=5", "FETCH_GAP_JITTER_MS=0", fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", neighbourRate))
 	hooks = dboutreach.NewWebhooks(w.db, nil)
 	w.gone.Go(func() { _ = api.Run(w.ctx) })
 	w.tempt = func() {}
@@ -80,7 +87,8 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 	require.NoError(t, err)
 
 	w.say("seed %d: %d tenants, %d people each", *seed, neighbours, neighbourPeople)
-	m := &mallory{w: w, client: from("127.0.2.1"), sender: sender, answers: map[string]map[int]int{}}
+	m := &mallory{w: w, client: from("127.0.2.1"), sender: sender, answers: map[string]map[int]int{}, hosts: hosts,
+		runs: w.crawled(site.URL, malloryPages)}
 	flowing, dry := context.WithCancel(w.ctx)
 	defer dry()
 	w.gone.Go(func() { // adverts, of which its saved searches are told
@@ -100,10 +108,14 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 		stop()
 		attack.Wait()
 		require.NoError(t, m.cancel(w.ctx))
-		w.say("beside the hostile tenant %.1f s; its answers: %s", took.Seconds(), m.say())
+		require.NoError(t, m.forget(w.ctx))
+		w.say("beside the hostile tenant %.1f s; its webhooks were asked %d times; its answers: %s", took.Seconds(),
+			notices.asked.Load(), m.say())
 	}
 
 	dry()
+	close(notices.calm)
+	w.without = ` AND WorkflowType != "Notify"` // of webhooks that fail: the next try may be an hour from now
 	w.rest(l)
 	l.flowed(w)
 	settled, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
@@ -282,10 +294,13 @@ type mallory struct {
 	w      *world
 	client *http.Client
 	sender uuid.UUID
+	hosts  []string // of its webhooks, by their manners
+	runs   [2]int64 // crawls that it reads
 
 	mu      sync.Mutex
 	answers map[string]map[int]int // by what is asked and status; 0 = none
 	held    []uuid.UUID            // its uploads
+	targets []hostileTarget        // webhooks of its searches
 }
 
 // attack begins everything. It ends with ctx.
@@ -316,7 +331,15 @@ func (m *mallory) attack(ctx context.Context, all *sync.WaitGroup) {
 		return send("POST", "/searches/try", body(`{"filter":{"text":"zzzz"},"days":90}`))
 	})
 	many(4, "searches", func(i int) (int, []byte, error) {
-		return send("POST", "/searches", body(fmt.Sprintf(`{"name":"%d","filter":{"bbox":[%d,30,%d,60]},"targets":[{"kind":"feed"}]}`, i, -120+i%40, -100+i%40)))
+		return send("POST", "/searches", body(hostileSearch(m.hosts, i)))
+	})
+	many(4, "challenges", func(i int) (int, []byte, error) { return send("POST", m.challenge(i), nil) })
+	read := func(path string) (int, []byte, error) { return m.w.ask(ctx, m.client, "", "GET", path, nil) }
+	many(4, "lineages", func(i int) (int, []byte, error) {
+		return read(fmt.Sprintf("/crawl-runs/%d/lineage", m.runs[i%len(m.runs)]))
+	})
+	many(4, "comparisons", func(int) (int, []byte, error) {
+		return read(fmt.Sprintf("/crawl-runs/compare?a=%d&b=%d", m.runs[0], m.runs[1]))
 	})
 	many(4, "exports", func(int) (int, []byte, error) { return send("POST", "/contacts/export", body("{}")) })
 	many(4, "counts", func(int) (int, []byte, error) { return send("POST", "/contacts/count", body("{}")) })
@@ -339,6 +362,10 @@ func (m *mallory) note(what string, code int, answer []byte, err error) {
 		m.answers[what] = map[int]int{}
 	}
 	m.answers[what][code]++
+	if what == "searches" && code == http.StatusCreated {
+		m.searched(answer)
+		return
+	}
 	var u struct{ ID uuid.UUID }
 	if code == http.StatusAccepted || code == http.StatusCreated {
 		if json.Unmarshal(answer, &u) == nil && strings.Contains(string(answer), `"file_name"`) {

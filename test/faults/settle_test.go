@@ -82,7 +82,7 @@ func (w *world) restless() string {
 	add(events, "events in the outbox")
 	add(images, "images pending")
 	add(changes, "changes of listings to be compared with saved searches")
-	running, err := w.workflowsThat(`ExecutionStatus = "Running"` + others)
+	running, err := w.workflowsThat(`ExecutionStatus = "Running"` + others + w.without)
 	if err != nil {
 		return err.Error()
 	}
@@ -221,7 +221,7 @@ func (l *Ledger) flowed(w *world) {
 
 func (l *Ledger) workflows(w *world) {
 	count := func(query string) int {
-		n, err := w.workflowsThat(query + others)
+		n, err := w.workflowsThat(query + others + w.without)
 		if err != nil {
 			l.Wrong = append(l.Wrong, err.Error())
 		}

@@ -42,6 +42,7 @@ type world struct {
 	t        *testing.T
 	ctx      context.Context // ends with the test, or when it takes too long
 	cancel   context.CancelFunc
+	without  string // a condition on workflows that are not waited for, beside others
 	outside  string // more addresses that the roles may reach, each after a comma
 	address  string // that servers of the test listen on: those of the outside world
 	dir      string
