@@ -76,9 +76,9 @@ WHERE d.id = o.id RETURNING d.id, d.tenant`
 )
 
 // Begin marks up to n deliveries that are due as started, no more than a share of them of one tenant, then those that
-// were begun, or put off, before a time and have not ended, n/10 of them where n are due, and returns them. From then on
-// a delivery takes no further items: one whose target is busy is not begun. What is more than the tenant's quota of a
-// day is dropped, and not counted; a feed has it. Confirmations are no news: they are not counted either.
+// were begun, or put off, before a time and have not ended, n/10 of them where n are due, and returns them. From then
+// on a delivery takes no further items: one whose target is busy is not begun. What is more than the tenant's quota of
+// a day is dropped, and not counted; a feed has it. Confirmations are no news: they are not counted either.
 func (s *Saved) Begin(ctx context.Context, n, share int, before, now time.Time) ([]DueNotice, error) {
 	due, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now,
 		saved.AtOnceMost, now.Add(-saved.FailingPause), n, before, share)

@@ -59,6 +59,7 @@ type sheet struct {
 	sheets  []string // names of all, quoted
 	xml     *safexml.Decoder
 	tokens  int64 // that were read of it
+	texts   func() (table, error) // that cells refer to; nil = strings has them
 	strings table
 	formats []numberFormat // by style
 	epoch   time.Time
@@ -119,9 +120,8 @@ func openSheet(z *zip.Reader, name string) (*sheet, error) {
 			styles = to
 		}
 	}
-	if s.strings, err = readStrings(z, strs); err != nil {
-		return nil, err
-	}
+	// Once a cell refers to one: they may be hundreds of megabytes, and a sheet is also opened for its name.
+	s.texts = func() (table, error) { return readStrings(z, strs) }
 	if s.formats, err = readFormats(z, styles); err != nil {
 		return nil, err
 	}
@@ -316,6 +316,13 @@ func (s *sheet) longCell(c xml.StartElement) error {
 func (s *sheet) value(kind, style, v string) (string, error) {
 	switch kind {
 	case "s":
+		if s.texts != nil {
+			var err error
+			if s.strings, err = s.texts(); err != nil {
+				return "", err
+			}
+			s.texts = nil
+		}
 		i, err := strconv.Atoi(strings.TrimSpace(v))
 		text, ok := s.strings.at(i)
 		if err != nil || !ok {

@@ -255,6 +255,27 @@ func TestXLSXRefused(t *testing.T) {
 	}
 }
 
+// The table of texts is read where a cell refers to it.
+func TestXLSXTexts(t *testing.T) {
+	t.Parallel()
+	const inline = `<row><c t="inlineStr"><is><t>Phone</t></is></c></row><row><c><v>5145550123</v></c></row>`
+	for rows, refers := range map[string]bool{inline: false, header: true} {
+		data := remade(workbook(rows), func(name, text string) (string, string) {
+			if name == "xl/sharedStrings.xml" {
+				text = `<sst><si><t>Name</t></si><si>`
+			}
+			return name, text
+		})
+		plan, err := contact.Sniff(bytes.NewReader(data), int64(len(data)), contact.Options{})
+		if refers {
+			refused(t, err, "damaged")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, "People", plan.Format.Sheet)
+	}
+}
+
 func FuzzXLSX(f *testing.F) {
 	f.Add([]byte(header))
 	f.Add([]byte(`<row r="2"><c r="A2" s="1"><v>33010</v></c></row>`))

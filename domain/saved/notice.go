@@ -63,7 +63,7 @@ const (
 const BegunLately = 15 * time.Second
 
 // FailingPause is for how long notices that a failure has put off are on their way, from when they were due on. What a
-// target is to be told meanwhile is told together: else it would have another notice each second that is tried for hours.
+// target is to be told meanwhile is told together: else it would have another notice each second, tried for hours.
 const FailingPause = 5 * time.Minute
 
 // TryMost is how many listings a trial of a filter compares.
