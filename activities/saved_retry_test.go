@@ -105,7 +105,8 @@ func TestTellNoticePausesOfATenant(t *testing.T) {
 	fail := func(tenant string, channel saved.Channel, tries int) time.Duration {
 		w := &noticeWorld{
 			notice: saved.Notice{
-				Tenant: tenant, Channel: channel, State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Tries: tries,
+				Tenant: tenant, Channel: channel, State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(),
+				Tries: tries,
 			},
 			fail: fault.Newf(fault.Transient, "it answered 500"),
 		}

@@ -53,7 +53,8 @@ func (h *house) saved() system {
 			var due atomic.Bool
 			match := h.tend(workflows.QueueNotify, "comparing listings with saved searches", savedEvery,
 				h.savedMatcher(store, metrics, &due))
-			start := h.tend(workflows.QueueNotify, "telling saved searches", savedEvery, h.savedStarter(store, &due, pressure.NewCPU(time.Now).Short))
+			start := h.tend(workflows.QueueNotify, "telling saved searches", savedEvery,
+				h.savedStarter(store, &due, pressure.NewCPU(time.Now).Short))
 			return []workers.Row{{Queue: workflows.QueueNotify, Slots: noticeSlots, Activities: []any{&activities.Notices{
 					Store: store, Send: send, Metrics: metrics, Turns: new(activities.NoticeTurns), Now: time.Now,
 				}}}}, func() {

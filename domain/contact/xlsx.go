@@ -58,7 +58,7 @@ type sheet struct {
 	name    string
 	sheets  []string // names of all, quoted
 	xml     *safexml.Decoder
-	tokens  int64 // that were read of it
+	tokens  int64                 // that were read of it
 	texts   func() (table, error) // that cells refer to; nil = strings has them
 	strings table
 	formats []numberFormat // by style

@@ -18,12 +18,12 @@ import (
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
-// hostileManners are those of the hostile tenant's webhooks, each a host of its own: what one of them takes of the turns
-// of a host, it takes of its tenant, too.
+// hostileManners are those of the hostile tenant's webhooks, each a host of its own: what one of them takes of the
+// turns of a host, it takes of its tenant, too.
 var hostileManners = []string{"angry", "mute", "silent"}
 
-// hostileHooks are webhooks that never take anything: angry ones answer 500, mute ones hang up, silent ones do not answer.
-// Those below /sworn confirm that they want news first. Once they are calm, all say that they are gone.
+// hostileHooks are webhooks that never take anything: angry ones answer 500, mute ones hang up, silent ones do not
+// answer. Those below /sworn confirm that they want news first. Once they are calm, all say that they are gone.
 type hostileHooks struct {
 	calm  chan struct{}
 	asked atomic.Int64 // how often
