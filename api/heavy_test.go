@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -97,29 +96,6 @@ func TestHeavyOperationsTakeTurns(t *testing.T) {
 	}
 }
 
-// locked holds a table, so that whatever reads it waits; waiting is until so many do.
-func locked(t *testing.T, d *apitest.Door, table string) (waiting func(n int), release func()) {
-	t.Helper()
-
-	conn, err := pgx.Connect(t.Context(), dbtest.Owner(t, d.Pool))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
-	tx, err := conn.Begin(t.Context())
-	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
-	require.NoError(t, err)
-	waiting = func(n int) {
-		t.Helper()
-		require.Eventually(t, func() bool {
-			var got int
-			err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks
-				WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&got)
-			return err == nil && got == n
-		}, servicetest.Patience(), 5*time.Millisecond)
-	}
-	return waiting, func() { require.NoError(t, tx.Rollback(t.Context())) }
-}
-
 // status sends a request and returns the status of the answer, 0 where there is no answer.
 func status(ctx context.Context, method, address, body string) int {
 	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
@@ -143,7 +119,7 @@ func TestHeavyRequestsLeaveRoom(t *testing.T) {
 	apitest.Tenant(t, d.Pool, "rival")
 	segment, err := d.Contacts.Store.PutSegment(t.Context(), "acme", dboutreach.Segment{ID: uuid.New(), Name: "x"}, "test", apitest.Now)
 	require.NoError(t, err)
-	waiting, release := locked(t, d, "contacts")
+	waiting, release := dbtest.Locked(t, d.Pool, "contacts")
 	heavy := []func() int{
 		func() int {
 			return status(t.Context(), http.MethodPost, d.Address+"/contacts/export?tenant=acme", "{}")
@@ -190,7 +166,7 @@ func TestHeavyRequestsLeaveRoom(t *testing.T) {
 func TestCountsTakeTurns(t *testing.T) {
 	t.Parallel()
 	d, _ := apitest.Outreach(t)
-	waiting, release := locked(t, d, "listings")
+	waiting, release := dbtest.Locked(t, d.Pool, "listings")
 	const all, turns = 30, 2
 	answers := make(chan int, all)
 	for range all {
@@ -213,7 +189,7 @@ func TestChangesTakeTurns(t *testing.T) {
 	d, _ := apitest.Outreach(t)
 	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "people", "test", apitest.Now)
 	require.NoError(t, err)
-	waiting, release := locked(t, d, "contact_list_members")
+	waiting, release := dbtest.Locked(t, d.Pool, "contact_list_members")
 	const all = 5
 	answers := make(chan int, all)
 	for range all {
@@ -238,7 +214,7 @@ func TestHeavyRequestsThatGoAway(t *testing.T) {
 		{"contacts", http.MethodPost, "/contacts/search?tenant=acme", "{}"},
 		{"crawl_urls", http.MethodGet, fmt.Sprintf("/crawl-runs/%d/export?format=csv", run), ""},
 	} {
-		waiting, release := locked(t, d, r.table)
+		waiting, release := dbtest.Locked(t, d.Pool, r.table)
 		for range 5 {
 			ctx, cancel := context.WithCancel(t.Context())
 			gone := make(chan int)

@@ -218,6 +218,18 @@ func (r *rig) use(pool *pgxpool.Pool) {
 	r.Listings, r.DeadLetters, r.Outbox = dblistings.NewListings(pool), db.NewDeadLetters(pool, nil), db.NewOutbox(pool)
 }
 
+// byLine puts the bridge on a pool by a line that can be cut.
+func (r *rig) byLine(t *testing.T) *bridgetest.Line {
+	t.Helper()
+
+	line := bridgetest.NewLine(t, r.pool.Config().ConnString())
+	pool, err := db.Open(t.Context(), line.URL, 10)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	r.use(pool)
+	return line
+}
+
 // start runs the bridge and waits until its consumers are there. stop ends it and waits; the test's end does, too.
 func (r *rig) start(t testing.TB) (stop func()) {
 	t.Helper()
@@ -612,11 +624,7 @@ func TestPostgresAway(t *testing.T) {
 	t.Parallel()
 
 	r := newRig(t)
-	line := bridgetest.NewLine(t, r.pool.Config().ConnString())
-	pool, err := db.Open(t.Context(), line.URL, 10)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	r.use(pool)
+	line := r.byLine(t)
 	stop := r.start(t)
 	line.Cut()
 	r.broker.Publish("scraped", "kijiji", append(messages(t, 3), []byte("<html>"))...)
@@ -642,11 +650,7 @@ func TestPostgresHangs(t *testing.T) {
 			t.Parallel()
 
 			r := newRig(t)
-			line := bridgetest.NewLine(t, r.pool.Config().ConnString())
-			pool, err := db.Open(t.Context(), line.URL, 10)
-			require.NoError(t, err)
-			t.Cleanup(pool.Close)
-			r.use(pool)
+			line := r.byLine(t)
 			registry := prometheus.NewRegistry()
 			r.Metrics = bridge.NewMetrics(registry)
 			r.HandleWithin(c.within, c.slow)

@@ -36,12 +36,7 @@ func TestTenancy(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.Alter(t, pool, `DO $$
-		DECLARE c record;
-		BEGIN
-			FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text ~ '^saved_'
-			LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.conname); END LOOP;
-		END $$`) // the rows below refer to nothing
+	dbtest.Unreferred(t, pool)
 	rows, _ := pool.Query(ctx, `SELECT relname FROM pg_class c
 		WHERE relkind = 'r' AND relrowsecurity AND relforcerowsecurity AND relnamespace = 'public'::regnamespace ORDER BY 1`)
 	guarded, err := pgx.CollectRows(rows, pgx.RowTo[string])

@@ -1,7 +1,6 @@
 package listings_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api/apitest"
@@ -78,13 +76,7 @@ func TestSearchTrialsTakeTurns(t *testing.T) {
 	for _, id := range []string{"rival", "third"} {
 		apitest.Tenant(t, d.Pool, id)
 	}
-	conn, err := pgx.Connect(t.Context(), dbtest.Owner(t, d.Pool))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
-	tx, err := conn.Begin(t.Context())
-	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), "LOCK TABLE listings IN ACCESS EXCLUSIVE MODE")
-	require.NoError(t, err)
+	waiting, release := dbtest.Locked(t, d.Pool, "listings")
 	try := func(tenant string) apitest.Reply {
 		return d.Ask(t, http.MethodPost, "/searches/try?tenant="+tenant, `{"filter":{}}`)
 	}
@@ -95,12 +87,7 @@ func TestSearchTrialsTakeTurns(t *testing.T) {
 				t.Error(id, r.Status, r.Body)
 			}
 		})
-		require.Eventually(t, func() bool {
-			var got int
-			err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks
-				WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&got)
-			return err == nil && got == n+1
-		}, 2*time.Minute, 5*time.Millisecond)
+		waiting(n + 1)
 		if n == 0 {
 			apitest.Refused(t, try("acme"), http.StatusTooManyRequests)
 		}
@@ -108,7 +95,7 @@ func TestSearchTrialsTakeTurns(t *testing.T) {
 	r := try("third")
 	apitest.Refused(t, r, http.StatusTooManyRequests)
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
-	require.NoError(t, tx.Rollback(t.Context()))
+	release()
 	tries.Wait()
 	require.Equal(t, 200, try("third").Status)
 }

@@ -1,7 +1,6 @@
 package outreach_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/contact"
-	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func TestContacts(t *testing.T) {
@@ -181,13 +179,7 @@ func TestSearchesAtOnce(t *testing.T) {
 	t.Parallel()
 	d, _ := apitest.Outreach(t)
 	apitest.Tenant(t, d.Pool, "rival")
-	conn, err := pgx.Connect(t.Context(), dbtest.Owner(t, d.Pool))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
-	tx, err := conn.Begin(t.Context())
-	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), "LOCK TABLE contacts IN ACCESS EXCLUSIVE MODE")
-	require.NoError(t, err)
+	waiting, release := dbtest.Locked(t, d.Pool, "contacts")
 	answers := make(chan int, 10)
 	search := func(path, tenant string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.Address+path+"?tenant="+tenant, strings.NewReader(`{}`))
@@ -203,15 +195,6 @@ func TestSearchesAtOnce(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 		answers <- answer.StatusCode
-	}
-	waiting := func(n int) {
-		t.Helper()
-		require.Eventually(t, func() bool {
-			var got int
-			err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks
-				WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&got)
-			return err == nil && got == n
-		}, servicetest.Patience(), 5*time.Millisecond)
 	}
 	for _, path := range []string{"/contacts/search", "/contacts/count", "/contacts/export"} {
 		go search(path, "acme")
@@ -229,7 +212,7 @@ func TestSearchesAtOnce(t *testing.T) {
 	}
 	go search("/contacts/count", "rival")
 	waiting(4)
-	require.NoError(t, tx.Rollback(t.Context()))
+	release()
 	for range 4 {
 		require.Equal(t, 200, <-answers)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // Start is when these tests begin.
@@ -47,6 +48,41 @@ func Exec(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), sql, args...)
 	require.NoError(t, err, sql)
+}
+
+// Locked holds a table, so that whatever reads it waits; waiting is until so many do.
+func Locked(t testing.TB, pool *pgxpool.Pool, table string) (waiting func(n int), release func()) {
+	t.Helper()
+
+	conn, err := pgx.Connect(t.Context(), Owner(t, pool))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	waiting = func(n int) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			var got int
+			err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks
+				WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&got)
+			return err == nil && got == n
+		}, servicetest.Patience(), 5*time.Millisecond)
+	}
+	return waiting, func() { require.NoError(t, tx.Rollback(t.Context())) }
+}
+
+// Unreferred lets rows of saved searches refer to nothing.
+func Unreferred(t testing.TB, pool *pgxpool.Pool) {
+	t.Helper()
+
+	Alter(t, pool, `DO $$
+		DECLARE c record;
+		BEGIN
+			FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text ~ '^saved_'
+			LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.conname); END LOOP;
+		END $$`)
 }
 
 // Aged fails where an age, by the clock of Postgres, is not that of what was so many seconds old at some time since.

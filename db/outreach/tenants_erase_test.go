@@ -74,12 +74,7 @@ func filled(t *testing.T) *pgxpool.Pool {
 	t.Helper()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.Alter(t, pool, `DO $$
-		DECLARE c record;
-		BEGIN
-			FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text ~ '^saved_'
-			LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.conname); END LOOP;
-		END $$`) // the rows below refer to nothing
+	dbtest.Unreferred(t, pool)
 	keys := db.NewKeys(pool)
 	for n, tenant := range []string{"acme", "umbrella"} {
 		dbtest.NewTenant(t, pool, tenant)
