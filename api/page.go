@@ -24,9 +24,10 @@ type Page[T any] struct {
 	NextCursor string `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-// PageOf makes the answer for rows. next is the cursor that the next page begins at, nil on the last page.
+// PageOf makes the answer for rows; its list is never null. next is the cursor that the next page begins at, nil on the
+// last page.
 func PageOf[R, T, C any](rows []R, show func(R) T, next *C) Page[T] {
-	out := Page[T]{Items: Each(rows, show)}
+	out := Page[T]{Items: Listed(rows, show)}
 	if next != nil {
 		out.NextCursor = EncodeCursor(*next)
 	}

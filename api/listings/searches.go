@@ -197,7 +197,6 @@ func (h Searches) list(ctx context.Context, tenant string, in *savedSearchesInpu
 	}
 	list, next := db.CutPage(list, in.Limit, func(s dblistings.SavedSearch) string { return s.Name })
 	out := api.PageOf(list, showSearch, api.TextCursorAt(next, searchesOrder))
-	out.Items = append([]SavedSearch{}, out.Items...)
 	return api.BodyOf(SavedSearches(out)), nil
 }
 

@@ -95,7 +95,6 @@ func (h Searches) deliveries(
 			Workflow: h.door.WorkflowFor(ctx, saved.WorkflowID(d.ID)),
 		}
 	}, api.CursorAt(next, deliveriesOrder))
-	out.Items = append([]SearchDelivery{}, out.Items...)
 	return api.BodyOf(SearchDeliveries(out)), nil
 }
 
@@ -135,6 +134,5 @@ func (h Searches) matches(
 	}
 	out := api.PageOf(found, func(i saved.Item) SearchMatch { return SearchMatch{showFound(i), i.Events[0], i.Offered} },
 		api.IDCursorAt(next, matchesOrder))
-	out.Items = append([]SearchMatch{}, out.Items...)
 	return api.BodyOf(SearchMatches(out)), nil
 }

@@ -57,6 +57,9 @@ func (m Mapping) has(field string) bool {
 	return slices.ContainsFunc(m, func(c Column) bool { return c.Field == field })
 }
 
+// reaches says that a column is a phone or an address.
+func (m Mapping) reaches() bool { return m.has(FieldPhone) || m.has(FieldEmail) }
+
 // mapColumns says which column is what: as given, as the export has it that the headers are of, as a header says, and,
 // where no column is a phone or an address by that, as the values in it look. What reaches another person by its
 // header, or by what stands above that (groups), counts where nothing else is there (standIns, others). A file with
@@ -84,21 +87,7 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 		if m[i].Field != "" {
 			continue
 		}
-		k, sure, why := byHeader(m[i].Header, f)
-		_, exact := headers[f]
-		_, made := compound(f)
-		asks := holdsWord(f, "sms") || holdsWord(f, "whatsapp") // these may have yes and no
-		guessed := sure < 1 || made && !exact || asks || k.field == FieldLocale && headers[f] != known{FieldLocale, 0}
-		if guessed && belied(k.field, sample, i) {
-			k, sure, why = known{}, 0, ""
-		}
-		if more, ok := p.fields[f]; ok {
-			k, sure, why = more, 1, p.name
-		} else if p.part(f) {
-			k, sure, why = known{FieldIgnored, 0}, 1, "says what another column is"
-		} else if custom, ok := strings.CutPrefix(m[i].Header, FieldCustom); ok && custom != "" && slug(custom) == custom {
-			k, sure, why = known{m[i].Header, 0}, 1, "a column of an export of ours"
-		}
+		k, sure, why := p.column(m[i].Header, f, sample, i)
 		if taken[k.field] {
 			k, sure, why = known{}, 0, "" // a person said which column it is
 		}
@@ -112,28 +101,9 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 		sureOnly(m, field)
 	}
 	oneRole(m)
-	reach := []string{FieldPhone, FieldEmail}
-	for _, field := range reach {
-		none := !m.has(field)
-		for i, c := range aside {
-			if none && c.Field == field && own(i) {
-				c.Why += "; there is no other"
-				m[i] = c
-			}
-		}
-	}
-	if !m.has(FieldPhone) && !m.has(FieldEmail) {
-		for i, c := range aside {
-			if slices.Contains(reach, c.Field) {
-				c.Why += "; there is nothing else"
-				m[i] = c
-			}
-		}
-	}
-	sureOnly(m, FieldPhone)
-	sureOnly(m, FieldEmail)
+	standIn(m, aside, own)
 	byContent(m, folded, sample, o.Region, taken, own)
-	if !m.has(FieldPhone) && !m.has(FieldEmail) {
+	if !m.reaches() {
 		byContent(m, folded, sample, o.Region, taken, func(int) bool { return true })
 	}
 	nameAlone(m, folded, sample)
@@ -151,7 +121,7 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 			c.Why = "unknown, so a custom field"
 		}
 	}
-	if !m.has(FieldPhone) && !m.has(FieldEmail) {
+	if !m.reaches() {
 		return nil, nil, fault.Newf(fault.Invalid, "no column looks like telephone numbers or e-mail addresses (the columns "+
 			"are %s); say which one is, by a mapping such as {%q: %q}", listed(m), "#1", FieldPhone)
 	}
@@ -161,6 +131,54 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 		reasons = append(reasons, Reason{Setting: "mapping", Value: is, Why: c.Why, Given: by})
 	}
 	return m, reasons, nil
+}
+
+// column says what the column i is by its header, as the export has it or as most files do, unless the values in it
+// contradict a guess.
+func (p preset) column(header, folded string, sample [][]string, i int) (k known, sure float64, why string) {
+	k, sure, why = byHeader(header, folded)
+	_, exact := headers[folded]
+	_, made := compound(folded)
+	asks := holdsWord(folded, "sms") || holdsWord(folded, "whatsapp") // these may have yes and no
+	guessed := sure < 1 || made && !exact || asks || k.field == FieldLocale && headers[folded] != known{FieldLocale, 0}
+	if guessed && belied(k.field, sample, i) {
+		k, sure, why = known{}, 0, ""
+	}
+	if more, ok := p.fields[folded]; ok {
+		return more, 1, p.name
+	}
+	if p.part(folded) {
+		return known{FieldIgnored, 0}, 1, "says what another column is"
+	}
+	if custom, ok := strings.CutPrefix(header, FieldCustom); ok && custom != "" && slug(custom) == custom {
+		return known{header, 0}, 1, "a column of an export of ours"
+	}
+	return k, sure, why
+}
+
+// standIn takes what was left aside, as it reaches another person, where there is no other, or nothing else at all.
+func standIn(m Mapping, aside map[int]Column, own func(int) bool) {
+	reach := []string{FieldPhone, FieldEmail}
+	for _, field := range reach {
+		none := !m.has(field)
+		for i, c := range aside {
+			if none && c.Field == field && own(i) {
+				c.Why += "; there is no other"
+				m[i] = c
+			}
+		}
+	}
+	if !m.reaches() {
+		for i, c := range aside {
+			if slices.Contains(reach, c.Field) {
+				c.Why += "; there is nothing else"
+				m[i] = c
+			}
+		}
+	}
+	for _, field := range reach {
+		sureOnly(m, field)
+	}
 }
 
 // sureOnly leaves, beside columns of a field whose headers are known, none that only has words of it, and else only the
