@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,16 +72,21 @@ func (s *site) requests() []string {
 // patience is the timeout of pages where it is not what is tested: for a machine that is busy.
 var patience = servicetest.Patience()
 
-// launch returns a browser that may ask the sites. It fails, and names the command, where there is no Chromium.
-func launch(t testing.TB, o browser.Options, sites ...*site) *browser.Browser {
-	t.Helper()
+// dial connects to the sites, and to no other address of this machine.
+func dial(sites []*site) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	var listed []string
 	for _, s := range sites {
 		address := s.Listener.Addr().String()
 		listed = append(listed, address, strings.Replace(address, "127.0.0.1", "localhost", 1))
 	}
+	return fetch.Dial(listed, nil)
+}
+
+// launch returns a browser that may ask the sites. It fails, and names the command, where there is no Chromium.
+func launch(t testing.TB, o browser.Options, sites ...*site) *browser.Browser {
+	t.Helper()
 	if o.Dial == nil {
-		o.Dial = fetch.Dial(listed, nil)
+		o.Dial = dial(sites)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -85,13 +85,8 @@ func TestMain(m *testing.M) {
 // drive returns a Devtools at that Chromium that may ask the sites.
 func drive(t testing.TB, stack *devstack.Stack, o browser.DevtoolsOptions, sites ...*site) *browser.Devtools {
 	t.Helper()
-	var listed []string
-	for _, s := range sites {
-		address := s.Listener.Addr().String()
-		listed = append(listed, address, strings.Replace(address, "127.0.0.1", "localhost", 1))
-	}
 	if o.Dial == nil {
-		o.Dial = fetch.Dial(listed, nil)
+		o.Dial = dial(sites)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
