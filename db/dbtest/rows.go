@@ -80,7 +80,8 @@ func Unreferred(t testing.TB, pool *pgxpool.Pool) {
 	Alter(t, pool, `DO $$
 		DECLARE c record;
 		BEGIN
-			FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text ~ '^saved_'
+			FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint
+				WHERE contype = 'f' AND conrelid::regclass::text ~ '^saved_'
 			LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.conname); END LOOP;
 		END $$`)
 }

@@ -430,7 +430,9 @@ func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.
 	return r, err
 }
 
-func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, now time.Time, entry *db.AuditEntry) error {
+func (s *Replays) end(
+	ctx context.Context, id uuid.UUID, state, reason string, now time.Time, entry *db.AuditEntry,
+) error {
 	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, sqlReplayEnd, id, state, db.Storable(reason), now)
 		if err != nil || done.RowsAffected() == 0 {
