@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -105,17 +106,14 @@ func (h *house) savedMatcher(
 
 // savedStarter starts the workflows of deliveries that are due, a batch in each turn. It is no part of savedMatcher, so
 // that nothing waits to be compared while Temporal is slow. Without one that is due it asks for nothing. Where the
-// machine is short of cores a tenant has fewer begun: each takes some 40 ms of a core, most of it Temporal's.
+// machine is short of cores a tenant has fewer begun.
 func (h *house) savedStarter(store *dblistings.Saved, due *atomic.Bool, short func() bool) func(context.Context) error {
 	var begun []dblistings.DueNotice // marked as started, but their start failed: Begin leaves them for savedAgain
 	return func(ctx context.Context) error {
 		if !due.Load() && len(begun) == 0 {
 			return nil
 		}
-		share := saved.BegunMost
-		if short() {
-			share = saved.BegunShort
-		}
+		share := saved.BegunAtOnce(runtime.GOMAXPROCS(0), short())
 		next, err := store.Begin(ctx, savedStarts-len(begun), share, time.Now().Add(-savedAgain), time.Now())
 		if err != nil {
 			return err

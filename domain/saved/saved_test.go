@@ -372,3 +372,11 @@ func TestMissedChallenge(t *testing.T) {
 	require.Less(t, asked, 30)
 	require.Less(t, now.Sub(began), 2*time.Hour)
 }
+
+func TestBegunAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ cores, roomy, short int }{{1, 5, 1}, {2, 10, 1}, {3, 15, 1}, {16, 80, 8}} {
+		require.Equal(t, c.roomy, saved.BegunAtOnce(c.cores, false))
+		require.Equal(t, c.short, saved.BegunAtOnce(c.cores, true))
+	}
+}
