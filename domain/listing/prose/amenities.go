@@ -18,14 +18,17 @@ var amenityNames = func() (list []amenityName) {
 			"aire climatise|aire climatiser|air conditioning|air " +
 			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|thermopompes|" +
 			"heat pump|heat pumps|central air|central ac|" +
-			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|airco|air climatisation|air con|air cond|mini split|minisplit",
+			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|airco|air climatisation|air con|air cond|" +
+			"mini split|minisplit",
 		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie|grandes galeries|" +
 			"galeries avant|galeries arriere|galeries privees|deux galeries",
 		"yard": "cour arriere|cour privee|cour|cours arriere|cours avant|cours exterieure|cours privee|grande cours|yard|" +
 			"backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
 		"washer_dryer": "washers and dryers|washers & dryers|washers / dryers|laveuses et secheuses|" +
-			"laveuses secheuses|laveuses / secheuses|laveuses et les secheuses|laveuse secheuse|laveuse + secheuse|washer + dryer|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
+			"laveuses secheuses|laveuses / secheuses|laveuses et les secheuses|laveuse secheuse|laveuse + secheuse|" +
+			"laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|" +
+			"laveuse & secheuse|" +
 			"washer , and dryer|laveuse , une secheuse|laveuse et une secheuse|washer and dryer|washer / dryer|washer dryer|" +
 			"washer & dryer|washer , dryer|washer + dryer|" +
 			"machine a laver secheuse|machine a laver et secheuse|lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge|" +
@@ -57,8 +60,8 @@ var amenityNames = func() (list []amenityName) {
 		"wheelchair":      "mobilite reduite|wheelchair|handicape|fauteuil roulant",
 		"central_vacuum":  "aspirateur central|central vacuum|balayeuse centrale",
 		"hardwood_floors": "bois franc|bois francs|hardwood|plancher de bois|parquet",
-		"bicycle_storage": "rangement velo|rangement a velo|rangement a velos|garage a velo|garage a velos|local a velos|support a velo|support a velos|bike storage|bicycle " +
-			"parking|bike room",
+		"bicycle_storage": "rangement velo|rangement a velo|rangement a velos|garage a velo|garage a velos|local a velos|" +
+			"support a velo|support a velos|bike storage|bicycle parking|bike room",
 	} {
 		for name := range strings.SplitSeq(names, "|") {
 			list = append(list, amenityName{amenity, strings.Fields(name)})
@@ -107,8 +110,8 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 			if name == "washer_dryer" {
 				name = p.washer(i, end)
 			}
-			if name != "" && !p.deniedThing(i) && !p.deniedAmong(i, end) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) &&
-				(!p.excludedList(i) || name == "laundry_in_building" && p.coins(i, end)) {
+			if name != "" && !p.deniedThing(i) && !p.deniedAmong(i, end) && !p.deniedAfter(end) && !p.elsewhere(i, name) &&
+				!p.roomFor(i, name) && (!p.excludedList(i) || name == "laundry_in_building" && p.coins(i, end)) {
 				f(name, i, end)
 			}
 			break
@@ -149,8 +152,12 @@ func (p *Prose) deniedAfter(i int) bool {
 	if p.sym(i+1) == ':' {
 		return answers[p.word(i+2)] == saysExcluded
 	}
+	if p.sym(i+1) == '(' && p.sym(i+3) == ')' {
+		return answers[p.word(i+2)] == saysExcluded
+	}
 	w := p.word(i + 1)
-	return (w == "non" || w == "not") && !p.stop(i+1) && p.about(i+2, anInclusion)
+	return !p.stop(i+1) && ((w == "non" || w == "not") && p.about(i+2, anInclusion) ||
+		answers[w] == saysExcluded && p.listEnds(i+2))
 }
 
 // named matches the words of a name from token i, over hyphens.
@@ -181,6 +188,12 @@ func (p *Prose) deniedThing(i int) bool {
 		switch p.word(k) {
 		case "pas", "sans", "aucun", "aucune", "no", "without", "ni":
 			return true
+		case "have":
+			return p.word(k-1) == "not" || p.word(k-1) == "t" // "doesn't have a balcony"
+		case "a", "an":
+			if p.word(k-1) == "have" {
+				continue
+			}
 		case "de", "d", "any", "more", "onsite", "on", "site", "in", "unit", "suite", "ensuite", "private", "shared",
 			"central":
 			continue // "no on-site laundry"
@@ -396,7 +409,8 @@ func (p *Prose) deniedList(i int) int {
 	joint := false
 	for k, n := i-1, 0; k >= 0 && n < 16 && !p.words[k+1].line; k, n = k-1, n+1 {
 		switch w := p.word(k); {
-		case (w == "no" || w == "aucun" || w == "pas" || w == "sans" || w == "without" || w == "neither") && joint:
+		case (w == "no" || w == "aucun" || w == "pas" || w == "sans" || w == "without" || w == "neither" ||
+			w == "have" && (p.word(k-1) == "not" || p.word(k-1) == "t")) && joint:
 			return k
 		case p.sym(k) == ',' || w == "or" || w == "nor" || w == "ni" || p.sym(k) == '/':
 			joint = true

@@ -26,7 +26,7 @@ func (p *Prose) coldAir(i int) (from int, ok bool) {
 }
 
 func (p *Prose) hasAir(from, to int) bool {
-	return !p.deniedThing(from) && !p.deniedAfter(to) && !p.roughIn(from)
+	return !p.deniedThing(from) && !p.deniedAmong(from, to) && !p.deniedAfter(to) && !p.roughIn(from)
 }
 
 // roughIn tells whether the place for the thing at i is only prepared: "rough-in A/C", "roughed in for central air".

@@ -54,8 +54,8 @@ func (p *Prose) standsBy(i int, parts map[string]bool) bool {
 	return false
 }
 
-// landmarkOf tells whether the thing at i is what one of the parts stands by: the gym of "laundry room next to the gym".
-// In "près d'un gym" nothing does.
+// landmarkOf tells whether the thing at i is what one of the parts stands by: the gym of "laundry room next to the
+// gym". In "près d'un gym" nothing does.
 func (p *Prose) landmarkOf(i int, parts map[string]bool) bool {
 	k := i - 1
 	for n := 0; n < 4 && placeFillers[p.word(k)]; n++ {
@@ -78,8 +78,10 @@ var placedBy = set("room rooms spot spots area is est situe situee located right
 // elevator or gym", "no gym, pool or sauna", "neither gym nor pool".
 func (p *Prose) deniedAmong(i, end int) bool {
 	joint := joinsDenied(p.word(i - 1))
-	for k := end + 1; !joint && k <= end+6 && !p.stop(k) && (k > end+1 || p.sym(k) == ',' || joinsDenied(p.word(k))); k++ {
-		joint = joinsDenied(p.word(k))
+	if p.sym(end+1) == ',' || joinsDenied(p.word(end+1)) {
+		for k := end + 1; !joint && k <= end+6 && !p.stop(k); k++ {
+			joint = joinsDenied(p.word(k))
+		}
 	}
 	return joint && (p.word(i-1) == "neither" || p.deniedList(i) >= 0)
 }

@@ -483,6 +483,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, keptClasses)
 	maps.Copy(all, aroundClasses)
 	maps.Copy(all, listedClasses)
+	maps.Copy(all, includedClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -244,7 +244,7 @@ func (m *furnishedMention) choiceBehind() (settled bool) {
 		switch w, l := p.word(n), p.word(n-1); {
 		case (w == "ou" || w == "or") && furnishedOrNot[p.word(n+1)]:
 			return m.only("optional", m.from, n+1)
-		case furnishedOptions[w] && (n == i+1 || n == i+2 && p.sym(i+1) == '(' || l == "si" || n == i+2 && (l == "est" || l == "en")) &&
+		case furnishedOptions[w] && (n == i+1 || l == "si" || n == i+2 && (l == "est" || l == "en" || p.sym(i+1) == '(')) &&
 			(w != "disponible" && w != "available" || p.optionalOffer(i)),
 			furnishedIfAsked[w] && (l == "si" || l == "if" || l == "as" || l == "au"):
 			return m.only("optional", m.from, n)

@@ -51,7 +51,7 @@ const (
 var costs = func() map[string]role {
 	m := meanings(map[role]string{
 		forParking:   "stationnement stationement parking garage driveway stat vignette spot stall",
-		forHydro:     "hydro electricite electricity elec energie chauffage heating heat utilities bill",
+		forHydro:     "hydro electricite electricity elec energie chauffage heating heat utilities bill power",
 		forFurniture: "meuble meublee furnished furniture",
 		forDeposit:   "depot deposit caution cle key remote",
 		forDiscount: "rabais remise ristourne reduction discount promotion promo economie economisez save credit cadeau " +

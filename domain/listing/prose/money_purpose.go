@@ -149,14 +149,13 @@ func (p *Prose) andUp(i int) int {
 var connectors = set("is est sont a de d environ env about approx approximately approximatif moyenne en average avg " +
 	"at for only seulement le la un une l cost " +
 	"costs coute coutent cout mensuel monthly par mois month supplementaire supplementaires disponible disponibles " +
-	"available dispo dispos " +
+	"available dispo dispos se louee loues louees rents goes flat averages " +
 	"int ext exterieur exterieure exterieurs interieur interieure interieurs possible additionnel additionnelle " +
 	"additional " +
 	"indoor outdoor per " +
 	"egalement aussi also peu pres will run runs sera are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
-	"desiree optional nearby couvert covered rate an can could peut etre se " +
-	"loue louee loues louees rents goes separement be rented had separately " +
+	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
 	"revient reviennent arriere out back electrique electric " +
 	"prive privee private derriere behind c arranged " +
 	"garantie requis requise required securite " +

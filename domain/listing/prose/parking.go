@@ -45,7 +45,7 @@ var (
 			"designated espace espaces space spaces private prive car louer rent " +
 			"off valet permit petit petite " +
 			"grand grande avoir secured secure covered assigned reserved dedicated large single legal " +
-			"energized electrified titled powered numbered",
+			"energized electrified titled powered numbered onsite site on",
 	})
 	parkingAfter = meanings(map[parkingWord]string{
 		parkIndoors:  "interieur interieurs interieure interieures int indoor souterrain souterrains sousterrain underground inside",
@@ -284,6 +284,12 @@ func (p *Prose) parkingOfOthers(i int) bool {
 	if p.word(i+1) == "facile" && p.stop(i+2) { // it is easy to park there
 		return true
 	}
+	for k := i + 1; k <= i+4 && !p.stop(k) && p.sym(k) != ','; k++ {
+		// "parking lot nearby", "paid parking across the street"
+		if p.word(k) == "nearby" || p.seq(k, "across", "the", "street") {
+			return true
+		}
+	}
 	if p.theirs(i) || othersBefore[p.word(k)] || othersAfter[p.word(i+1)] {
 		return true
 	}
@@ -455,7 +461,8 @@ func (m *parkingMention) behind() (settled bool) {
 				m.Type = "indoor"
 			}
 		case parkOnStreet:
-			in := inStreet[p.word(k-1)] || p.sym(k-1) == ':' || p.word(k) == "street" && !p.offStreet(k)
+			in := inStreet[p.word(k-1)] || k == i+1 && p.listEnds(k+1) || p.sym(k-1) == ':' ||
+				p.word(k) == "street" && !p.offStreet(k)
 			if in && !(m.Offer == "included" && p.parksBetween(i, k)) {
 				return m.only("street", i, k)
 			}
@@ -575,20 +582,4 @@ func (m *parkingMention) close() {
 	if m.Offer != "included" && (m.rank < 3 || m.Spots == 1 && !m.counted) {
 		m.Spots = 0
 	}
-}
-
-// enclosed tells whether the "fermé" at k says that the parking at i has walls: "stationnement fermé", "couvert et
-// fermé". A roof alone may be a carport's.
-func (p *Prose) enclosed(i, k int) bool {
-	if p.word(k+1) == "a" || p.word(k+1) == "la" || p.word(k+1) == "le" { // "fermé à clé", "fermé la nuit": a gate
-		return false
-	}
-	for n := i + 1; n < k; n++ {
-		switch p.word(n) {
-		case "couvert", "couverts", "covered", "et", "and", "chauffe", "chauffes", "prive", "prives", "private":
-		default:
-			return false
-		}
-	}
-	return true
 }

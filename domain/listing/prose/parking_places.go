@@ -220,3 +220,19 @@ func (p *Prose) lowestSum(i int, comma bool) bool {
 	}
 	return t != nil && t.cents <= ceilings[forParking] && (!comma || p.sym(at-1) == ',')
 }
+
+// enclosed tells whether the "fermé" at k says that the parking at i has walls: "stationnement fermé", "couvert et
+// fermé". A roof alone may be a carport's.
+func (p *Prose) enclosed(i, k int) bool {
+	if p.word(k+1) == "a" || p.word(k+1) == "la" || p.word(k+1) == "le" { // "fermé à clé", "fermé la nuit": a gate
+		return false
+	}
+	for n := i + 1; n < k; n++ {
+		switch p.word(n) {
+		case "couvert", "couverts", "covered", "et", "and", "chauffe", "chauffes", "prive", "prives", "private":
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -349,29 +349,6 @@ func (p *Prose) weighed(i int) bool {
 	return false
 }
 
-// heavy tells whether the animal at i is told apart by a size that it exceeds: "dogs over 40 lbs", "chien de grande
-// taille".
-func (p *Prose) heavy(i int) bool {
-	for k := i + 1; k <= i+4 && !p.stop(k); k++ {
-		if p.num(k) != nil && weightUnits[p.word(k+1)] {
-			return exceeding[p.word(k-1)] || p.seq(k-2, "plus", "de") || p.seq(k-2, "more", "than")
-		}
-	}
-	return p.word(i+1) == "de" && bigWords[p.word(i+2)]
-}
-
-// mustWeigh tells whether a limit of weight lets the animal at i in: "dogs must be under 30 lbs".
-func (p *Prose) mustWeigh(i int) bool {
-	k := i + 1
-	if w := p.word(k); (w == "must" || w == "have") && (p.word(k+1) == "be" || p.seq(k+1, "to", "be")) ||
-		w == "doit" || w == "doivent" {
-		return p.weighed(i)
-	}
-	return false
-}
-
-var exceeding = set("over above exceeding than")
-
 // contrast tells whether the tokens from i deny other animals: ", pas de chien", "mais aucun chien".
 func (p *Prose) contrast(i int) bool {
 	if i < len(p.words) && p.words[i].line {
@@ -536,9 +513,6 @@ func (m *petMention) deniedBehind(k int) (settled bool) {
 	}
 	return false
 }
-
-// petFree stand behind "pet free" and "smoke free".
-var petFree = set("home building unit apartment house environment property and")
 
 // verdictAt takes the verdict at k, if there is one: "permis", "not allowed", "acceptés: non", "sur demande". It
 // returns the last token that it reads.

@@ -195,6 +195,10 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 		return nil, j
 	}
 	if cut, ok := shorts[s[i:j]]; ok && p.mayCut(cut.when, i, j) {
+		if last := len(p.words) - 1; s[i:j] == "excl" && char(s, j) == '.' && (last < 0 || p.words[last].kind == symbol ||
+			strings.Contains(s[p.words[last].end:i], "\n")) {
+			return cut.words, j + 1 // "Excl. Hydro"
+		}
 		return cut.words, p.pointAfter(j)
 	}
 	return nil, j

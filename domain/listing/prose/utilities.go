@@ -159,6 +159,8 @@ func (r *inclusionReader) worded(i int) {
 		r.list(k, false, i)
 	} else if r.p.without(i) {
 		r.list(i+1, false, i)
+	} else if what, k := r.p.ownContract(i); what != noUtility {
+		r.say(what, false, k, i)
 	} else if yes, k := r.p.priceHeads(i); k > 0 {
 		r.list(k, yes, i)
 	} else if r.p.allIn(i) {
@@ -322,6 +324,9 @@ func (r *inclusionReader) verdict(i int) {
 // ofNothing reads "rien d'inclus", "aucun service compris".
 func (v *inclusion) ofNothing() bool {
 	k := v.p.nothing(v.i, v.from)
+	if said := inclusionWords[v.p.word(v.i)]; said == saysPays || said == saysPaid { // "you pay nothing else"
+		return k >= 0
+	}
 	if k >= 0 {
 		v.sayAll(false, k, v.to)
 	}
@@ -461,52 +466,6 @@ func (v *inclusion) ofLists() {
 	}
 }
 
-// headed tells whether the list before the verdict has its own, which stands before it, and one follows the verdict:
-// "excl. hydro, incl. heat", "inclut le chauffage, exclut l'électricité".
-func (v *inclusion) headed(next int) bool {
-	p := v.p
-	for p.sym(next) == ':' || articles[p.word(next)] {
-		next++
-	}
-	what, end := p.thing(next)
-	if what == noUtility || p.itsVerdict(end+1) {
-		return false
-	}
-	for k := v.from - 1; k >= 0 && k >= v.from-16 && (!p.stop(k+1) || p.word(k) == "incl"); k-- {
-		if p.sym(k) == '.' && p.word(k-1) == "incl" {
-			continue
-		}
-		if _, from, _, ok := p.verdict(k); ok {
-			return active[p.word(k)] || p.itemBegins(from) || p.about(from-1, aMoney)
-		}
-		if what, _ := p.thing(k); what == noUtility && !p.glue(k) && !halfNames[p.word(k)] {
-			return false
-		}
-	}
-	return false
-}
-
-var articles = set("le la les l the un une")
-
-// theOnly returns the token before "the only utility" or "est la seule chose" that ends at i, or i.
-func (p *Prose) theOnly(i int) int {
-	k := i
-	if w := p.word(k); w == "that" || w == "que" || w == "qui" {
-		k--
-	}
-	if !onlyOnes[p.word(k)] {
-		return i
-	}
-	switch p.word(k - 1) {
-	case "only", "seul", "seule":
-		return k - 3
-	}
-	return i
-}
-
-// onlyOnes are what "only" and "seule" count.
-var onlyOnes = set("thing utility bill one service cost expense chose depense facture frais")
-
 // parkingLine tells whether the line of the token at i begins with parking, a few words before it.
 func (p *Prose) parkingLine(i int) bool {
 	for k := i - 1; k >= 0 && k >= i-8; k-- {
@@ -515,49 +474,6 @@ func (p *Prose) parkingLine(i int) bool {
 		}
 	}
 	return false
-}
-
-// butNot reads the contrary behind the verdict: "inclut l'eau chaude, mais pas l'électricité".
-func (v *inclusion) butNot() {
-	if k := v.p.butNot(v.to + 1); k > 0 {
-		v.list(k, false, v.to+1)
-	}
-	if k := v.p.butNotLater(v.to + 1); k > 0 {
-		v.list(k, false, k)
-	}
-}
-
-// contrast reads the verdict behind this one that says no more than that it is the contrary: "heat is included but
-// hydro is not", "n'est pas comprise, mais l'eau chaude oui".
-func (v *inclusion) contrast() {
-	p, k := v.p, v.to+1
-	comma := p.sym(k) == ','
-	if comma {
-		k++
-	}
-	if w := p.word(k); w == "but" || w == "mais" || w == "however" {
-		k++
-	} else if !comma { // "lights and heat not included, water is"
-		return
-	}
-	var things [4]utility
-	for k, n := k, 0; n < len(things) && !p.stop(k); k++ {
-		what, last := p.thing(k)
-		if what == noUtility {
-			if !p.glue(k) {
-				return
-			}
-			continue
-		}
-		things[n], k = what, last
-		n++
-		if end := p.contrary(k+1, v.yes); end > k+1 && p.listEnds(end) {
-			for _, what := range things[:n] {
-				v.say(what, !v.yes, v.to+1, end-1)
-			}
-			return
-		}
-	}
 }
 
 // amenitiesOf are subjects of "include" of which the things may cost extra.
@@ -582,7 +498,7 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 		return w != "unheated" && !p.denied(i) && !p.deniedBehind(i), heat
 	case litWords[w]:
 		return p.lit(i)
-	case w == "lighted": // "Heated, lighted", a translation of "chauffé, éclairé"
+	case w == "lighted", w == "lit": // "Heated, lighted", a translation of "chauffé, éclairé"
 		for k := i - 1; k >= i-3; k-- {
 			if p.word(k) == "heated" {
 				return !p.denied(k), electricity

@@ -64,9 +64,16 @@ func (p *Prose) allOf(i, k int) bool {
 
 // allIn tells whether "in" at i ends "$1,100 all in", "$950/mo everything in".
 func (p *Prose) allIn(i int) bool {
-	w := p.word(i - 1)
-	return p.word(i) == "in" && (w == "all" || w == "everything") &&
-		(p.listEnds(i+1) || p.sym(i+1) == '(') && p.sumBefore(i-1)
+	k := i - 1
+	if p.sym(k) == '-' {
+		k--
+	}
+	w := p.word(k)
+	if p.word(i) != "in" || w != "all" && w != "everything" {
+		return false
+	}
+	return (p.listEnds(i+1) || p.sym(i+1) == '(') && p.sumBefore(k) || w == "all" && p.itemBegins(k) &&
+		p.sym(i+1) == '$' && p.num(i+2) != nil && p.num(i+2).cents >= 300_00 // "all-in $1450"
 }
 
 // sumBefore tells whether a sum that may be a rent, with its period, ends before token i.
@@ -172,6 +179,10 @@ func (p *Prose) shareOf(i int) bool {
 		k--
 	}
 	named := k < i-1
+	half := p.num(k) // "1/2 of hydro"
+	if named && half != nil && half.cents == 50 && half.digits == 0 || !named && p.shareBehind(i+1) {
+		return true
+	}
 	switch {
 	case (p.sym(k) == '%' || p.word(k) == "percent") && p.num(k-1) != nil && p.num(k-1).cents < 100_00:
 		k -= 2
@@ -181,6 +192,22 @@ func (p *Prose) shareOf(i int) bool {
 		return false
 	}
 	return named || collectives[p.word(i)] && (p.sym(k) == '+' || p.word(k) == "plus") // "$1,750 + 30% utilities"
+}
+
+// shareBehind tells whether a share of what is named before i follows, and nothing more: "are 40%", "50/50 with
+// upstairs".
+func (p *Prose) shareBehind(i int) bool {
+	if copulas[p.word(i)] || p.sym(i) == ':' {
+		i++
+	}
+	t, rest := p.num(i), p.num(i+2)
+	switch {
+	case t == nil || t.cents > 100_00:
+		return false
+	case p.sym(i+1) == '%':
+		return p.listEnds(i + 2)
+	}
+	return p.sym(i+1) == '/' && rest != nil && t.cents+rest.cents == 100_00 && (p.listEnds(i+3) || p.word(i+3) == "with")
 }
 
 // sumBehind tells whether a sum of its own begins at i, and no verdict follows it: "share internet $25", "wifi 20 $".

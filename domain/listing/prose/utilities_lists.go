@@ -5,10 +5,11 @@ var (
 		"et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
 		"mais n ne or even any meme un une tous toutes ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
-	halfNames    = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c base basic bi")
+	halfNames = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c base basic " +
+		"bi natural forced baseboard electric")
 	headingWords = set("dans le la loyer prix in the rent with your votre notre au bail")
 	onOffer      = set("disponible possible possibilite possibility available optional option")
-	fuels        = set("gaz mazout propane") // "chauffage au gaz"
+	fuels        = set("gaz mazout propane gas oil electricity") // "chauffage au gaz", "heat: oil"
 	exceptWords  = set("sauf except excepte exception hormis excluding hors excluant but")
 )
 
@@ -59,8 +60,13 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 		if halfNames[p.word(k)] {
 			continue
 		}
-		if p.word(k) == "au" && fuels[p.word(k+1)] {
+		if w := p.word(k); (w == "au" || w == "by") && fuels[p.word(k+1)] {
 			continue
+		}
+		if what, _ := p.thing(k - 1); p.sym(k) == ':' && what == heat && n <= 6 &&
+			(fuels[p.word(k+1)] || fuels[p.word(k+2)] || heatSorts[p.word(k+1)]) { // "heat: oil (not included)"
+			f(heat, k-1)
+			return
 		}
 		if _, on := p.participle(k); on != noUtility && n > 0 { // "câble, chauffé, internet inclus"
 			continue
@@ -90,6 +96,9 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 		}
 	}
 }
+
+// heatSorts are what a heating may be before its fuel, or alone.
+var heatSorts = set("electric electrique forced natural baseboard")
 
 // qualifies tells whether the word at i describes the thing before it: "électroménagers en stainless", "toiles
 // solaires".
@@ -159,6 +168,9 @@ func (p *Prose) list(i int, f func(utility, int)) {
 
 // itsVerdict tells whether the thing of a list before token i has one: "tout inclus, l'électricité est en sus".
 func (p *Prose) itsVerdict(i int) bool {
+	if i < len(p.words) && p.words[i].line { // "Inclusions : chauffage, eau\nExclusions : hydro"
+		return false
+	}
 	k := i
 	for copulas[p.word(k)] || p.word(k) == "en" || p.sym(k) == ':' {
 		k++
@@ -264,7 +276,7 @@ func (p *Prose) butNot(i int) int {
 	if w := p.word(i); w != "mais" && w != "but" && w != "et" {
 		return 0
 	}
-	if w := p.word(i + 1); w != "pas" && w != "not" {
+	if w := p.word(i + 1); w != "pas" && w != "not" && w != "ni" {
 		return 0
 	}
 	return i + 2
@@ -317,7 +329,8 @@ func (p *Prose) bracketEnds(i int) int {
 // excepts tells whether the word at i leads to what is left out: "sauf", "minus", "apart from".
 func (p *Prose) excepts(i int) bool {
 	w := p.word(i)
-	return exceptWords[w] || w == "minus" || (w == "apart" || w == "aside") && p.word(i+1) == "from"
+	return exceptWords[w] || w == "minus" || (w == "apart" || w == "aside") && p.word(i+1) == "from" ||
+		w == "other" && p.word(i+1) == "than"
 }
 
 // exceptions calls f for what follows "sauf" after token i. After a denial, "but" may go on to anything: "utilities are
@@ -332,7 +345,8 @@ func (p *Prose) exceptions(i int, f func(utility, int), denial bool) {
 			continue
 		}
 		if p.excepts(k) && !(denial && p.word(k) == "but") {
-			if w := p.word(k + 1); w == "of" || w == "for" || w == "from" { // "with the exception of", "except for"
+			if w := p.word(k + 1); w == "of" || w == "for" || w == "from" || w == "than" {
+				// "with the exception of", "except for"
 				k++
 			}
 			colon := k
@@ -344,6 +358,102 @@ func (p *Prose) exceptions(i int, f func(utility, int), denial bool) {
 					f(what, end)
 				}
 			})
+			return
+		}
+	}
+}
+
+// headed tells whether the list before the verdict has its own, which stands before it, and one follows the verdict:
+// "excl. hydro, incl. heat", "inclut le chauffage, exclut l'électricité".
+func (v *inclusion) headed(next int) bool {
+	p := v.p
+	for p.sym(next) == ':' || articles[p.word(next)] {
+		next++
+	}
+	what, end := p.thing(next)
+	if what == noUtility || p.itsVerdict(end+1) {
+		return false
+	}
+	for k := v.from - 1; k >= 0 && k >= v.from-16 && (!p.stop(k+1) || p.word(k) == "incl"); k-- {
+		if p.sym(k) == '.' && p.word(k-1) == "incl" {
+			continue
+		}
+		if _, from, _, ok := p.verdict(k); ok {
+			return active[p.word(k)] || p.itemBegins(from) || p.about(from-1, aMoney)
+		}
+		if what, _ := p.thing(k); what == noUtility && !p.glue(k) && !halfNames[p.word(k)] {
+			return false
+		}
+	}
+	return false
+}
+
+var articles = set("le la les l the un une")
+
+// theOnly returns the token before "the only utility" or "est la seule chose" that ends at i, or i.
+func (p *Prose) theOnly(i int) int {
+	k := i
+	if w := p.word(k); w == "that" || w == "que" || w == "qui" {
+		k--
+	}
+	if w := p.word(k); (w == "only" || w == "seul") && (p.word(k-1) == "the" || p.word(k-1) == "le") { // "the only extra"
+		return k - 2
+	}
+	if !onlyOnes[p.word(k)] {
+		return i
+	}
+	switch p.word(k - 1) {
+	case "only", "seul", "seule":
+		return k - 3
+	}
+	return i
+}
+
+// onlyOnes are what "only" and "seule" count.
+var onlyOnes = set("thing utility bill one service cost expense chose depense facture frais")
+
+// butNot reads the contrary behind the verdict: "inclut l'eau chaude, mais pas l'électricité".
+func (v *inclusion) butNot() {
+	if k := v.p.butNot(v.to + 1); k > 0 {
+		v.list(k, false, v.to+1)
+	}
+	if k := v.p.butNotLater(v.to + 1); k > 0 {
+		v.list(k, false, k)
+	}
+}
+
+// contrast reads the verdict behind this one that says no more than that it is the contrary: "heat is included but
+// hydro is not", "n'est pas comprise, mais l'eau chaude oui".
+func (v *inclusion) contrast() {
+	p, k := v.p, v.to+1
+	for headingWords[p.word(k)] {
+		k++
+	}
+	s := p.sym(k)
+	comma := s == ',' || s == ';' || s == '.' // "is included in the rent; hydro is not"
+	if comma {
+		k++
+	}
+	if w := p.word(k); w == "but" || w == "mais" || w == "however" {
+		k++
+	} else if !comma { // "lights and heat not included, water is"
+		return
+	}
+	var things [4]utility
+	for k, n := k, 0; n < len(things) && !p.stop(k); k++ {
+		what, last := p.thing(k)
+		if what == noUtility {
+			if !p.glue(k) {
+				return
+			}
+			continue
+		}
+		things[n], k = what, last
+		n++
+		if end := p.contrary(k+1, v.yes); end > k+1 && p.listEnds(end) {
+			for _, what := range things[:n] {
+				v.say(what, !v.yes, v.to+1, end-1)
+			}
 			return
 		}
 	}

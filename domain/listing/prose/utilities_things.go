@@ -54,7 +54,8 @@ func (p *Prose) thing(i int) (utility, int) {
 		return electricity, i + 2
 	case w == "hydro" && next == "quebec":
 		return electricity, i + 1
-	case w == "eau" && next == "chaude" && (p.seq(i-3, "chauffage", "a", "l") || p.seq(i-2, "chauffage", "a")): // a sort of heating
+	case w == "eau" && next == "chaude" && (p.seq(i-3, "chauffage", "a", "l") || p.seq(i-2, "chauffage", "a")):
+		// a sort of heating
 		return otherThing, i + 1
 	case w == "water" && p.word(i-1) == "hot":
 		return hotWater, i
@@ -107,13 +108,19 @@ var energyCosts = set("cout couts frais depense depenses cost costs bill bills")
 // rent includes: "heat + lights", "heat, hot water, lights".
 func (p *Prose) lightsWithHeat(i int) bool {
 	w := p.word(i - 2)
+	if copulas[p.word(i+1)] && p.itemBegins(i) {
+		switch p.word(i + 2) {
+		case "extra", "not", "included", "yours": // "lights are extra"
+			return true
+		}
+	}
 	if l := p.word(i - 1); p.word(i+1) == "extra" && (p.sym(i-1) == ',' || l == "and") || l == "pay" || l == "pays" ||
 		l == "own" && strings.HasPrefix(p.word(i-2), "pay") { // "lights extra", "you pay lights"
 		return true
 	}
 	if l := p.word(i + 2); (p.word(i+1) == "and" || p.word(i+1) == "et" || p.sym(i+1) == '&' || p.sym(i+1) == '+') &&
 		(l == "heat" || l == "heating" || l == "water" || l == "chauffage" || l == "eau") && p.word(i) != "light" &&
-		p.itemBegins(i) { // "lights and heat", "lumières et eau"
+		(p.itemBegins(i) || p.about(i-1, anInclusion)) { // "lights and heat", "lumières et eau"
 		return true
 	}
 	switch p.sym(i - 1) {

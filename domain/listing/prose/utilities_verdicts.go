@@ -26,7 +26,7 @@ var (
 	inclusionWords = meanings(map[inclusionWord]string{
 		saysIncluded: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant " +
 			"incluent inclure inclusive inclusif compris comprise comprises comprend comprennent " +
-			"comprenant fourni fournis fournie fournies founie provided",
+			"comprenant fourni fournis fournie fournies founie provided supplied",
 		saysExcluded: "excluded exclu exclus exclue exclues separate separately excluding excludes exclude exclut excluent " +
 			"exclusion exclusions",
 		saysHeading:  "inclusion inclusions",
@@ -37,13 +37,14 @@ var (
 		saysNamed:    "nom name",
 		saysExtra:    "sus extra",
 		saysFree:     "gratuit gratuits gratuite free complimentary",
-		saysPays:     "pays pay paie paies payez payons assume assumes assument assumer cover covers couvre",
-		saysPaid:     "paye payes payee payees paid payable payables payer covered",
-		saysCost:     "cost expense expenses",
-		saysCharge:   "charge frais solde",
+		saysPays: "pays pay paie paies payez payons assume assumes assument assumer cover covers couvre " +
+			"provide provides supply supplies fournit fournissons",
+		saysPaid:   "paye payes payee payees paid payable payables payer covered",
+		saysCost:   "cost expense expenses",
+		saysCharge: "charge frais solde",
 	})
-	tenants    = set("locataire locataires tenant tenants renter renters you vous tu")
-	landlords  = set("landlord landlords owner owners proprietaire proprietaires proprio proprios")
+	tenants   = set("locataire locataires tenant tenants renter renters you vous tu")
+	landlords = set("landlord landlords owner owners proprietaire proprietaires proprio proprios")
 	// ourselves are what a landlord calls himself before a verb: "we pay the heat".
 	ourselves = set("we i on je nous")
 	// ours stand before what is the landlord's: "à notre charge", "in my name".
@@ -51,7 +52,7 @@ var (
 	dutyWords  = set("for de des d of the to")
 	payFillers = set("to must will should doit doivent the is are a s only qui who")
 	// answers stand alone after a colon: "Heat included: No".
-	answers = meanings(map[inclusionWord]string{saysIncluded: "yes oui", saysExcluded: "no non none"})
+	answers = meanings(map[inclusionWord]string{saysIncluded: "yes oui", saysExcluded: "no non none aucun aucune"})
 	// payers stand alone after a colon: "Hydro: tenant".
 	payers = meanings(map[inclusionWord]string{saysIncluded: "landlord owner proprietaire proprio",
 		saysExcluded: "tenant renter locataire"})
@@ -117,34 +118,6 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 
 // setUp stand before "by tenant".
 var setUp = set("set up arranged handled to be is are must")
-
-// takesOn returns the token behind "you look after" or "tenant sets up", of which the verb is at i, or 0.
-func (p *Prose) takesOn(i int) int {
-	k := i - 1
-	for n := 0; n < 2 && payFillers[p.word(k)]; n++ {
-		k--
-	}
-	if !tenants[p.word(k)] {
-		return 0
-	}
-	switch p.word(i) {
-	case "look", "looks":
-		if p.word(i+1) == "after" {
-			return i + 2
-		}
-	case "take", "takes":
-		if p.seq(i+1, "care", "of") {
-			return i + 3
-		}
-	case "set", "sets":
-		if p.word(i+1) == "up" {
-			return i + 2
-		}
-	case "arrange", "arranges", "handle", "handles":
-		return i + 1
-	}
-	return 0
-}
 
 // inRent tells whether the word at i ends a list of what the rent includes without a verdict of its own, and returns
 // the last token of the list: "$1,280 heat + hydro in", "the hot water is on us", "chauffage, wifi, rien d'autre à
@@ -245,6 +218,9 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	case saysIncluded:
 		return p.included(i)
 	case saysExcluded:
+		if l == "metered" || l == "billed" { // "hydro is metered separately"
+			return false, i - 1, i, true
+		}
 		return false, i, i, true
 	case saysExtra:
 		if l == "en" {
@@ -283,36 +259,6 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	}
 	return false, i, i, false
 }
-
-// inName reads whose contract a utility is: "hydro is in the owner's name", "reste à mon nom", "au nom du locataire".
-func (p *Prose) inName(i int) (yes bool, from, to int, ok bool) {
-	k, to := i-1, i
-	for w := p.word(k); w == "s" || w == "own" || tenants[w] || landlords[w]; w = p.word(k) {
-		yes = yes || landlords[w]
-		k--
-	}
-	switch w := p.word(k); {
-	case ours[w]:
-		yes = true
-		k--
-	case w == "your" || w == "votre" || w == "ton" || w == "the":
-		k--
-	case w == "au": // "au nom du locataire"
-		for to = i + 1; duty[p.word(to)]; to++ {
-		}
-		if yes = landlords[p.word(to)]; !yes && !tenants[p.word(to)] {
-			return false, i, i, false
-		}
-	}
-	w := p.word(k)
-	for named[p.word(k-1)] {
-		k--
-	}
-	return yes, k, to, w == "au" || k < i-1 && (w == "in" || w == "a" || w == "under")
-}
-
-// named stand between a utility and "in the owner's name".
-var named = set("stays stay remains remain reste restent must be put needs need to doit etre mis mise")
 
 // included reads "inclus", "non compris", "n'est pas inclus", "n'inclut pas", but not "peut être inclus".
 func (p *Prose) included(i int) (yes bool, from, to int, ok bool) {
@@ -360,69 +306,6 @@ func (p *Prose) passNe(i int) int {
 	return i
 }
 
-// pays reads who pays at i: "tenant pays hydro", "the owner pays the heat", "chauffage assumé par le locataire".
-func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
-	if w := p.word(i); w == "covers" || w == "couvre" {
-		switch p.word(i - 1) {
-		case "rent", "price", "loyer", "prix": // "rent covers heat and hot water"
-			return true, i, i, true
-		}
-	}
-	k := i - 1
-	for n := 0; n < 3 && payFillers[p.word(k)]; n++ {
-		k--
-	}
-	switch {
-	case p.word(i+1) == "par":
-		return false, i, i + 3, tenants[p.word(i+2)] || tenants[p.word(i+3)]
-	case landlords[p.word(k)], ourselves[p.word(k)] && (p.word(k) != "on" || p.word(i) != "pay"):
-		if to = i; p.word(i+1) == "for" || p.word(i+1) == "pour" {
-			to++
-		}
-		return true, k, to, !p.paidInPart(k) && !p.could(i)
-	}
-	to = i
-	if p.word(i) == "pay" && p.word(i+1) == "own" { // "pay own hydro"
-		return false, i, i + 1, true
-	}
-	if onlyWords[p.word(to+1)] { // "vous payez seulement l'électricité"
-		to++
-	}
-	if w := p.word(to + 1); w == "for" || w == "pour" {
-		to++
-	}
-	return false, k, to, tenants[p.word(k)]
-}
-
-// onlyWords stand between who pays and what alone is paid.
-var onlyWords = set("only just seulement juste uniquement que")
-
-// paid reads "payé par le locataire", "heat paid by the landlord", "all utilities paid", "à payer".
-func (p *Prose) paid(i int) (yes bool, from, to int, ok bool) {
-	by := p.word(i+1) == "by" || p.word(i+1) == "par"
-	for k := i + 1; k <= i+3; k++ {
-		if tenants[p.word(k)] {
-			return false, i, k, true
-		}
-		by = by && !p.stop(k) && p.sym(k) != ','
-		if by && landlords[p.word(k)] { // "heat paid by the landlord", not "à payer. Propriétaire occupant"
-			ok = !p.could(i) && p.word(k+1) != "up" && p.word(k+1) != "jusqu" // "paid by the landlord up to $50"
-			if p.denied(i) {
-				return false, i - 1, k, ok
-			}
-			return true, i, k, ok && !p.paidInPart(i)
-		}
-	}
-	w, k := p.word(i), i-1
-	if copulas[p.word(k)] {
-		k--
-	}
-	if w == "paid" && p.word(k) == "utilities" && p.listEnds(i+1) {
-		return true, i, i, !p.paidInPart(k) // "all utilities paid", not "no utilities paid"
-	}
-	return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
-}
-
 // split reads what is divided at i with another home: "hydro is shared", "internet: split with upstairs".
 func (p *Prose) split(i int) (yes bool, from, to int, ok bool) {
 	k := i - 1
@@ -432,78 +315,6 @@ func (p *Prose) split(i int) (yes bool, from, to int, ok bool) {
 	}
 	what, _ := p.thing(k)
 	return false, k + 1, i, what != noUtility && what < parkingPlace || what == collective
-}
-
-// responsible reads "tenant responsible for", but not "landlord responsible for".
-func (p *Prose) responsible(i int) (yes bool, from, to int, ok bool) {
-	for k := i - 1; k >= i-3; k-- {
-		if landlords[p.word(k)] {
-			return false, i, i, false
-		}
-	}
-	for to = i; dutyWords[p.word(to+1)]; to++ {
-	}
-	return false, i, to, to > i
-}
-
-// responsibility reads "hydro is the tenant's responsibility" and "est la responsabilité du locataire", or the
-// landlord's.
-func (p *Prose) responsibility(i int) (yes bool, from, to int, ok bool) {
-	whose, of := 0, i+1 // the token of who it is
-	for duty[p.word(of)] {
-		of++
-	}
-	if of > i+1 && (tenants[p.word(of)] || landlords[p.word(of)]) {
-		whose = of
-	}
-	for k := i - 1; k >= i-5; k-- {
-		switch l := p.word(k); {
-		case tenants[l] && whose == 0:
-			whose = k
-		case duty[l] || l == "s" || l == "sous" || p.sym(k) == '-':
-		case copulas[l] && l != "be":
-			return landlords[p.word(whose)], k, max(i, whose), whose > 0
-		default:
-			return false, i, i, false
-		}
-	}
-	return false, i, i, false
-}
-
-// duty are the words between "responsibility" and whose it is.
-var duty = set("the la du of de des")
-
-// charged reads "à la charge du locataire", "à vos frais", "frais au locataire".
-func (p *Prose) charged(i int) (yes bool, from, to int, ok bool) {
-	w, l := p.word(i), p.word(i-1)
-	of := i + 1 // whose it is
-	for duty[p.word(of)] {
-		of++
-	}
-	if p.word(i-2) == "a" && (w == "charge" || l != "pas") {
-		return ours[l] || landlords[p.word(of)], i - 2, i, true
-	}
-	if of > i+1 && landlords[p.word(of)] && l == "aux" { // "aux frais du propriétaire"
-		return true, i - 1, of, true
-	}
-	if tenants[l] || l == "s" && tenants[p.word(i-2)] { // "at tenant's charge"
-		k := i - 2
-		for w := p.word(k); tenants[w] || w == "the"; w = p.word(k) {
-			k--
-		}
-		if p.word(k) == "at" {
-			return false, k, i, true
-		}
-	}
-	for k := i + 1; k <= i+3; k++ {
-		if n := p.word(k); n == "locataire" || n == "locataires" {
-			if l == "au" || l == "aux" || l == "la" {
-				return false, i - 1, i, true
-			}
-			return false, i, i, true
-		}
-	}
-	return false, i, i, false
 }
 
 // includedApart tells whether the thing that ends at k, on the list of what a tenant pays, is said to be included

@@ -35,7 +35,9 @@ func TestTopicsAreLinear(t *testing.T) {
 	for _, s := range []string{"+ 30% utilities ", "$100 + gas, ", "+ 100 month plus gas water ", "Utilities (hydro ", "heat (oil) and ",
 		"place pour 2 autos ", "stall underground ", "1 parking on ", "one free parking spot $40 ", "NS,", "NP/", "POU ", "1 s-e ",
 		"1er mai, bail ", "Août ou ", "Dec 1/", "Min. 4 months ", "pas de gros chiens ", "incluant tout : ", "internet by ",
-		"tenant by tenant ", "lights extra, ", "frais (environ ", "~(70$ "} {
+		"tenant by tenant ", "lights extra, ", "frais (environ ", "~(70$ ", "excl. hydro, incl. heat ",
+		"heat: gas ", "open hydro account ",
+		"in the owner name ", "no gym or pool, ", "laundry next to the ", "hydro 50/50 ", "dogs over 30 lbs "} {
 		text := strings.Repeat(s, 100_000/len(s))
 		start := time.Now()
 		prose.ParseUtilities(text)
@@ -44,6 +46,7 @@ func TestTopicsAreLinear(t *testing.T) {
 		prose.ParseAvailable(text)
 		prose.ParseLease(text)
 		prose.ParseFloor(text)
+		prose.ParseAmenities(text)
 		took := time.Since(start)
 		t.Logf("%q: %v", s, took.Round(time.Millisecond))
 		assert.Less(t, took, 10*time.Second, "%q: alone on a core it is a fifth of a second", s)
