@@ -87,7 +87,7 @@ func (m *addressMention) ofStreet(headline bool) bool {
 	if m.p.ofOffice(m.at) {
 		return false
 	}
-	if !m.typed && !((headline || m.situated() || m.item()) && m.nameAlone()) {
+	if !m.typed && !((headline || m.situated() || m.item() || m.proven()) && m.nameAlone()) {
 		return false
 	}
 	m.end = m.p.streetEnd(m.street, m.typed)
@@ -137,7 +137,7 @@ func (m *addressMention) nameAlone() bool {
 	k := m.p.ofNamed(m.street)
 	proper := m.p.properName(k) || k > m.street && !m.p.words[min(k, len(m.p.words)-1)].space && m.p.capital(k) // l'Oural
 	named := proper && (k == m.street || m.p.words[m.street].space &&
-		(m.p.capital(m.street) || m.situated() || m.item())) // "860 Des Jésuites", "situé au 1397 de la Ronde"
+		(m.p.capital(m.street) || m.situated() || m.item() || m.proven())) // "860 Des Jésuites", "situé au 1397 de la Ronde"
 	return t.digits >= 2 && !t.mayBeYear() && named && (m.p.sym(m.street-1) != ',' || k > m.street)
 }
 
@@ -166,17 +166,19 @@ func (p *Prose) ofNamed(i int) int {
 }
 
 // situated tells whether a text says that its home is at the number: "à voir au 3275 Duval", "Au 845 Isidore-Garon".
+// "Face au 1200 Sherbrooke" is another's, and "de 900 au 1200" a range.
 func (m *addressMention) situated() bool {
 	p, k := m.p, m.at-1
-	if p.word(k) != "au" || p.num(m.street) != nil {
+	if p.word(k) != "au" || p.num(m.street) != nil || p.num(k-1) != nil && !p.words[k-1].half {
 		return false
 	}
-	switch p.word(k - 1) {
-	case "voir", "situe", "situee", "situes", "louer", "appartement", "logement":
-		return true
-	}
-	return p.itemStart(k) || p.words[k-1].half
+	w := p.word(k - 1)
+	return p.itemStart(k) || p.words[k-1].half || p.words[m.at].digits > 3 && !nearWords[w] && w != "jusqu" ||
+		homeLeads[w]
 }
+
+// homeLeads stand before "au" and the civic number of a home.
+var homeLeads = set("voir situe situee situes louer appartement logement libre est trouve visites visite habite sis")
 
 // read takes the address from its tokens, with the postal code or city that follows: "120 rue Laurier, Québec G1R 2K8".
 func (m *addressMention) read() (a listing.Address, ok bool) {
@@ -516,8 +518,8 @@ func (p *Prose) streetEnd(i int, typed bool) int {
 			}
 			break
 		}
-		if !typed && t.kind == word && p.sym(k-1) == '-' && !t.space && !p.words[k-1].space &&
-			(ofNames[t.w] || ofNames[p.word(k-2)]) { // "606 Marquis-de-Vaudreuil"
+		if t.kind == word && p.sym(k-1) == '-' && !t.space && !p.words[k-1].space &&
+			(ofNames[t.w] || ofNames[p.word(k-2)]) { // "606 Marquis-de-Vaudreuil", "chemin du Bord-du-Lac"
 			end = k
 			continue
 		}

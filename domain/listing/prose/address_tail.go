@@ -11,9 +11,29 @@ import (
 var unitMarks = set("app apt appt appart appartement apartment unit unite suite")
 
 // unitBehind returns the last token of the unit that follows a street up to token i, "rue Fabre, app. 3", "Bloor St W
-// #204", or i. "34 rue Whitaker, appartement 2 chambres" has none.
+// #204", "Sherbrooke O (NDG), apt 12", or i. "34 rue Whitaker, appartement 2 chambres" has none.
 func (p *Prose) unitBehind(i int) int {
 	k := p.pastStreet(i)
+	if end := p.unitFrom(i, k); end > i {
+		return end
+	}
+	if p.sym(k-1) != '(' {
+		return i
+	}
+	for n := k; n <= k+4 && p.words[min(n, len(p.words)-1)].kind != number; n++ {
+		if p.sym(n) != ')' {
+			continue
+		}
+		if n++; p.sym(n) == ',' {
+			n++
+		}
+		return p.unitFrom(i, n)
+	}
+	return i
+}
+
+// unitFrom returns the last token of the unit at k of the street up to token i, or i.
+func (p *Prose) unitFrom(i, k int) int {
 	from := k
 	if unitMarks[p.word(k)] {
 		if k++; p.sym(k) == '.' || p.sym(k) == ':' {

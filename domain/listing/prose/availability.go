@@ -383,7 +383,7 @@ func (p *Prose) announced(i int) bool {
 			return p.word(k-1) == "moving" || p.word(k-1) == "move"
 		case "possible": // "le plus tôt possible 1er février"
 			return p.seq(k-2, "plus", "tot")
-		case "le", "er", "premier", "st", "of", "the", "du", "de", "mois":
+		case "le", "er", "premier", "first", "st", "of", "the", "du", "de", "mois":
 			continue
 		case "":
 			if p.words[k].kind == number || p.sym(k) == ':' || p.sym(k) == '-' && p.word(k-1) == "mi" {
@@ -424,7 +424,12 @@ func (p *Prose) alone(i int) bool {
 			to += 2
 		}
 	}
-	leased := p.sym(from-1) == ',' && (p.about(from-2, aLease) || p.about(from-4, aLease) || p.about(from-5, aLease))
+	leased := false
+	for k := from - 2; p.sym(from-1) == ',' && k >= max(from-8, 0) && p.sym(k) != ','; k-- { // "bail d'un an, 1er mai"
+		if leased = leased || p.about(k, aLease); p.stop(k) {
+			break
+		}
+	}
 	lease := p.about(to+2, aLease) || p.num(to+2) != nil && leaseUnits[p.word(to+3)]
 	ends := p.stop(to+1) || p.sym(to+1) == ',' && lease || p.sym(to+1) == '(' && d.Day > 0
 	before := from - 1

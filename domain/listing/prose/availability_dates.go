@@ -114,6 +114,10 @@ func (m *dateMention) dayBefore() {
 	case "er", "ier", "re", "st", "nd", "rd", "th", "e", "ere", "iere":
 		k--
 	case "of", "de":
+		if p.word(k-1) == "first" { // "the first of August"
+			m.Day, m.from = 1, k-1
+			return
+		}
 		if w := p.word(k - 1); w == "st" || w == "nd" || w == "rd" || w == "th" {
 			k -= 2
 		}
@@ -236,6 +240,7 @@ func (p *Prose) monthly(i int) bool {
 			return true
 		}
 		if t.topic&(aFreedom|aMonth) != 0 || t.w == "pour" || t.w == "des" || t.w == "from" || t.w == "premier" ||
+			t.w == "first" ||
 			t.w == "for" && k == i-1 {
 			return true
 		}

@@ -1,6 +1,10 @@
 package prose
 
-import "github.com/mtlrent/conveyor/domain/page"
+import (
+	"slices"
+
+	"github.com/mtlrent/conveyor/domain/page"
+)
 
 // ParseBathrooms returns the bathrooms that s counts, in halves from 0.5 to 12: "2.5 salles de bain",
 // "1,5 salle de bain", "1½ bath", "2 sdb", "salle de bain complète" (1), "1+1 bathrooms" (1.5). "Salle d'eau", "powder
@@ -152,6 +156,12 @@ func (b *bathTally) total() (c count, ok bool) {
 	if !b.ok && b.halves > 0 && b.named >= 0 { // "salle de bain et salle d'eau"
 		b.count, b.ok = count{value: float64(max(b.pieced, 1)), weak: true, from: b.named, to: b.named}, true
 	}
+	if !b.ok && b.pieced > 0 && b.named >= 0 && !b.p.speaksOf("ensuite") { // "studio, 3-piece bath"
+		b.count, b.ok = count{value: float64(b.pieced), weak: true, from: b.named, to: b.named}, true
+	}
+	if b.ok && b.value == 1 && b.weak && b.p.ensuiteBeside(b.from) { // "a master with ensuite, and a full bath"
+		b.value, b.weak = 2, false
+	}
 	// "une salle de bain avec douche, une autre salle de bain avec bain"
 	if b.ok && b.others > 0 && b.value == 1 && b.weak {
 		b.value, b.weak = 1+float64(min(b.others, 2)), false
@@ -204,6 +214,27 @@ func (p *Prose) ensuiteBath(i int) bool {
 		return p.word(i-2) == "en" || p.sym(i-2) == '-' && p.word(i-3) == "en"
 	}
 	return p.word(i+1) == "attenante"
+}
+
+// speaksOf tells whether the text has a word.
+func (p *Prose) speaksOf(w string) bool {
+	return slices.ContainsFunc(p.words, func(t token) bool { return t.w == w })
+}
+
+// ensuiteBeside tells whether a bedroom has an ensuite beside the bathroom that begins at i: "master with ensuite, plus
+// a full bath". "Ensuite laundry" and "full ensuite bath" are none.
+func (p *Prose) ensuiteBeside(i int) bool {
+	for k := max(i-20, 1); k <= i+20 && k < len(p.words); k++ {
+		if p.word(k) != "ensuite" || !p.listEnds(k+1) && p.word(k+1) != "and" && p.word(k+1) != "plus" {
+			continue
+		}
+		for n := k - 1; n >= 0 && n >= k-5 && !p.stop(n+1); n-- {
+			if p.about(n, aBedroom) || p.word(n) == "master" || p.word(n) == "primary" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // piecesOf reads how many pieces the bathroom that begins at i has, "2-piece bath", or returns 0.
@@ -287,8 +318,13 @@ func (p *Prose) bathroomsAt(start, i int) (found count, ok bool) {
 // masterBefore tells whether a sentence about the main bedroom leads to i: "Master bedroom has a private bathroom".
 func (p *Prose) masterBefore(i int) bool {
 	for k := i - 1; k >= 0 && k >= i-12 && !p.stop(k+1) && p.sym(k) != ','; k-- {
-		if w := p.word(k); (w == "master" || w == "primary") && p.about(k+1, aBedroom) {
+		if !p.about(k, aBedroom) {
+			continue
+		}
+		if w := p.word(k - 1); w == "master" || w == "primary" {
 			return true
+		} else if plurals[p.word(k)] { // "a master with ensuite and two bedrooms sharing a full bath"
+			return false
 		}
 	}
 	return false

@@ -28,7 +28,7 @@ var homeClasses = map[string][]classCase{
 		{"W: 88 Harbour Cres", "civic=88 street=Harbour_Cres"},
 		{"W: 41 Birch Terrace", "civic=41 street=Birch_Terrace"},
 		{"W: 250 Fairview Trail", "civic=250 street=Fairview_Trail"},
-		{"W: 2 Bedrooms On Main Street", "bedrooms=2"},
+		{"W: 2 Bedrooms On Main Street", "bedrooms=2 street=Main_Street"},
 		{"W: Open 24 Hour Drive Thru", ""},
 		{"W: 100 Steps Away Place", ""},
 	},

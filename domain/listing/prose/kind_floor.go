@@ -289,17 +289,23 @@ func (p *Prose) floorItem(i int) bool {
 	return false
 }
 
-// levelOf tells whether the main level of a house ends at i, which is what the advert offers: "main level of a
-// bungalow". "Main level of the home: kitchen, living room" is on a list of all levels.
+// houseLevels are the homes of a house that is let by its levels.
+var houseLevels = map[string]string{"main": "ground", "ground": "ground", "upper": "2", "lower": "basement"}
+
+// levelOf tells whether a level of a house ends at i, which is what the advert offers: "main level of a bungalow".
+// "Main level of the home: kitchen, living room" is on a list of all levels.
 func (p *Prose) levelOf(i int) bool {
-	if w := p.word(i - 1); w != "main" && w != "ground" || p.word(i+1) != "of" || !p.placed(i-1, false) {
+	if houseLevels[p.word(i-1)] == "" || p.word(i+1) != "of" || !p.placed(i-1, false) {
 		return false
 	}
-	if w := p.word(i + 2); w != "a" && w != "an" {
+	first := i + 2
+	if w := p.word(first); w == "a" || w == "an" {
+		first++
+	} else if !p.about(first, aType) {
 		return false
 	}
 	home := false
-	for k := i + 3; k <= i+6 && !p.stop(k); k++ {
+	for k := first; k <= i+6 && !p.stop(k); k++ {
 		home = home || p.about(k, aType) && p.word(k) != "building"
 		if p.sym(k) == ':' {
 			return false
@@ -476,7 +482,7 @@ func (p *Prose) groundFloor(i int, headline bool) (value string, from, to int) {
 func (p *Prose) level(i int) (value string, from, to int) {
 	switch w, n := p.word(i-1), p.word(i+1); {
 	case p.levelOf(i):
-		return "ground", i - 1, i
+		return houseLevels[w], i - 1, i
 	case w == "garden" && !homeParts[n] && !homeParts[p.word(i+2)]:
 		return "half-basement", i - 1, i
 	case w == "lower" && (n == "suite" || n == "unit" || n == "apartment"):

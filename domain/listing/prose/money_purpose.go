@@ -1,8 +1,5 @@
 package prose
 
-// rentBefore lead to the period of a rent.
-var rentBefore = set("loyer loyers prix rent price paiement paiements payment payments payable paye paid")
-
 // describe finds an amount's period, whether it is a lower bound, and what it pays for.
 func (p *Prose) describe(a *amount, used int) {
 	if w := p.word(a.to + 1); p.sym(a.to) == '$' && (w == "cad" || w == "can" || w == "cdn") { // "1 250 $ CAD par mois"
@@ -187,7 +184,7 @@ var amountLeads = meanings(map[leadWord]string{
 	leadExcluded: "non pas not compris comprise inclus incluse included charge frais du au aux locataire tenant " +
 		"quebec vos votre your",
 	leadOnTop: "sus",
-	leadList:  "original originale regulier reguliere regular",
+	leadList:  "original originale regulier reguliere regular ancien ancienne old courant was were etait lieu instead",
 })
 
 // An amountLead is what the words before an amount say of it, read from the nearest back.
@@ -221,6 +218,7 @@ func (p *Prose) before(a *amount, used int) {
 	if (l.plus || l.tenants) && a.role == forRent {
 		a.role = forExtra
 	}
+	a.list = l.list
 }
 
 // sign reads a sign before the amount, "parking: $60", and tells whether the words before it may lead there, too.
@@ -302,7 +300,8 @@ func (l *amountLead) word(w string) bool {
 			p.parkingBehind(k-1) { // "garage à louer 225 $", "stationnement intérieur en location 175 $"
 			a.role = forParking
 		} else {
-			a.named, a.list, l.plus = true, l.list, false
+			a.named, l.plus = true, false
+			l.list = l.list || amountLeads[p.word(k-1)] == leadList // "regular price $1,650"
 		}
 		return false
 	case leadMore:

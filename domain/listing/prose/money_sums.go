@@ -35,7 +35,7 @@ func (p *Prose) signed(i, used int) (a amount, ok bool) {
 			a.cents = a.cents*1000 + next.cents
 			a.to++
 		}
-		if p.sym(a.to+1) == '$' { // "$850$"
+		if p.sym(a.to+1) == '$' && (p.num(a.to+2) == nil || p.words[a.to+2].space) { // "$850$", not "$1,700 $1,595"
 			a.to++
 		}
 	default:

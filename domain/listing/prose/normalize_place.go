@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"cmp"
 	"math"
 	"net/url"
 	"slices"
@@ -76,7 +77,11 @@ func (n *normalizer) place() {
 		a, i, j, ok = n.body.address(false)
 		from, p = "description", n.body
 	}
-	if !ok || n.l.Address.PostalCode != "" && a.PostalCode != "" && a.PostalCode[:3] != n.l.Address.PostalCode[:3] {
+	if !ok {
+		n.streetAlone()
+		return
+	}
+	if n.l.Address.PostalCode != "" && a.PostalCode != "" && a.PostalCode[:3] != n.l.Address.PostalCode[:3] {
 		return
 	}
 	n.l.Address.Civic, n.l.Address.Street, n.l.Address.Unit = a.Civic, a.Street, a.Unit
@@ -87,6 +92,27 @@ func (n *normalizer) place() {
 		n.l.Address.PostalCode = a.PostalCode
 	}
 	n.note("address.civic", from, p, i, j)
+}
+
+// streetAlone takes the street that the words name without a civic number, where the platform gives none.
+func (n *normalizer) streetAlone() {
+	if n.l.Address.Street != "" {
+		return
+	}
+	street, i, j := n.title.streetAlone(true)
+	from, p := "title", n.title
+	if street == "" {
+		street, i, j = n.body.streetAlone(false)
+		from, p = "description", n.body
+	}
+	if street == "" {
+		return
+	}
+	n.l.Address.Street = street
+	if n.l.Address.City == "" {
+		n.l.Address.City = cmp.Or(p.cityAfter(j), p.cityBehind(j))
+	}
+	n.note("address.street", from, p, i, j)
 }
 
 // unit looks for "#101" beside the civic number in the title, or for the landlord's code at its beginning.

@@ -52,6 +52,9 @@ func (p *Prose) rooms(headline bool) []count {
 				"half") && !p.aboutBath(i+4) && !p.about(i+4, aBedroom)) &&
 				!p.aboutBath(i+3) && p.word(i+3) != "sous" {
 				out = append(out, count{value: float64(n) + .5, from: i, to: i + 2})
+			} else if n > 0 && p.about(i+1, aPiece) && (p.seq(i+2, "et", "demi") || p.seq(i+2, "et", "demie")) &&
+				p.word(i+4) != "sous" { // "cinq pièces et demie"
+				out = append(out, count{value: float64(n) + .5, from: i, to: i + 3})
 			}
 			continue
 		}

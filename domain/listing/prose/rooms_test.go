@@ -139,7 +139,7 @@ func TestParseBathrooms(t *testing.T) {
 		"salle de bain complète": 1, "deux salles de bain complètes": 2, "1 salle de bain et 1 salle d'eau": 1.5,
 		"2 CH - 1 SDB":       1,
 		"1 Salle(s) de Bain": 1, "2 bathrooms": 2, "two bathrooms": 2, "bain tourbillon": 0, "bath tub": 0, "": 0,
-		"99 salles de bain": 0, "salle de bain rénovée": 0, "1+1 bathrooms": 1.5, "3-piece bathroom": 0,
+		"99 salles de bain": 0, "salle de bain rénovée": 0, "1+1 bathrooms": 1.5, "3-piece bathroom": 1,
 	} {
 		assert.Equal(t, want, prose.ParseBathrooms(in), in)
 	}

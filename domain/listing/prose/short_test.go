@@ -78,6 +78,16 @@ func TestIncluded(t *testing.T) {
 	readWritten(t, "included.jsonl", wholeIncluded)
 }
 
+// wholeFigures are those shares of the strings of testdata/figures.jsonl.
+var wholeFigures = map[string]float64{"open60": 97, "aside60": 87, "aside61": 85}
+
+// TestFigures reads strings of rents, addresses, rooms, floors, areas, dates and leases, of adverts of Québec and as
+// landlords write them. The misses of the halves set aside are not looked at.
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	readWritten(t, "figures.jsonl", wholeFigures)
+}
+
 // readWritten reads the strings of a file of testdata and compares the shares that are whole, by half.
 func readWritten(t *testing.T, file string, least map[string]float64) {
 	t.Helper()

@@ -16,6 +16,9 @@ func (p *Prose) shortBoth(i int) bool {
 // shortDenial reads "n-ch.", "non écl." and "NC" at i.
 func (p *Prose) shortDenial(i int) utility {
 	k := i + 1
+	if before := i - 1; rentBefore[p.word(before)] || p.sym(before) == ':' && rentBefore[p.word(before-1)] {
+		return noUtility // "prix n.c.", which is not given
+	}
 	if p.word(i) == "nc" && !p.bare(i) || p.word(i) == "n" && p.sym(k) == '.' && p.word(i+2) == "c" {
 		if p.notHeatedNotLit(i) == i {
 			return heat
