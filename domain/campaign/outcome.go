@@ -83,7 +83,7 @@ func (c Class) RetryAfter() time.Duration {
 
 // An APIError is the error of an answer of the Cloud API, or of a status that its webhook brings.
 type APIError struct {
-	Code      int    `json:"code"`
+	Code      int    `json:"code"` // < 0: it is missing, or no number
 	Subcode   int    `json:"subcode,omitempty"`
 	Message   string `json:"message,omitempty"` // for people; without the recipient
 	Details   string `json:"details,omitempty"` // error_data.details
@@ -119,6 +119,7 @@ func (a Answer) Result(c Claim, at time.Time, took time.Duration, dice float64) 
 		r.WaID = a.WaID
 	}
 	switch {
+	case r.Outcome == Accepted:
 	case a.Error != nil && a.Error.Details != "":
 		r.Error = a.Error.Details
 	case a.Error != nil:
@@ -202,12 +203,12 @@ func judge(a Answer) Verdict {
 		return notBegun
 	case a.Status == 0:
 		return notReached
+	case a.Status < 300 && a.ID != "": // whatever stands where an error would
+		return Verdict{Outcome: Accepted}
+	case a.Status < 300 && (a.Error == nil || a.Error.Code < 0):
+		return answerLost
 	case a.Error != nil:
 		return JudgeError(a.Status, *a.Error)
-	case a.Status < 300 && a.ID != "":
-		return Verdict{Outcome: Accepted}
-	case a.Status < 300:
-		return answerLost
 	}
 	// No error of the API: a proxy or another server may have answered.
 	switch a.Status {

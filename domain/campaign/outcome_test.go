@@ -90,6 +90,11 @@ func TestJudge(t *testing.T) {
 		{"200 without an id", campaign.Answer{Status: 200, Written: true}, campaign.Unknown, campaign.ClassUnknown, true},
 		{"200, then cut", campaign.Answer{Status: 200, Written: true, Err: reset},
 			campaign.Unknown, campaign.ClassUnknown, true},
+		{"200 with an id, and something where an error is", campaign.Answer{
+			Status: 200, ID: "wamid.1", Error: graph(-1), Written: true,
+		}, campaign.Accepted, campaign.ClassNone, false},
+		{"200 with an id and an error", campaign.Answer{Status: 200, ID: "wamid.1", Error: graph(131056), Written: true},
+			campaign.Accepted, campaign.ClassNone, false},
 		{"200 with an error", campaign.Answer{Status: 200, Error: graph(131026), Written: true},
 			campaign.FailRecipient, campaign.ClassRecipient, true},
 		{"cut after the request was written", campaign.Answer{Written: true, Err: reset},

@@ -179,6 +179,12 @@ func TestAnswers(t *testing.T) {
 			campaign.Answer{Status: 200, ID: "wamid.1", WaID: "16505551234"}, campaign.Accepted},
 		{"accepted, said in another way", 200, "", `{"messages":[{"id":"wamid.1","message_status":7}],"contacts":"none"}`,
 			campaign.Answer{Status: 200, ID: "wamid.1"}, campaign.Accepted},
+		{"accepted, and no error", 200, "", `{"messages":[{"id":"wamid.1"}],"error":false}`,
+			campaign.Answer{Status: 200, ID: "wamid.1", Error: &campaign.APIError{Code: -1}}, campaign.Accepted},
+		{"accepted, and an empty error", 200, "", `{"messages":[{"id":"wamid.1"}],"error":{}}`,
+			campaign.Answer{Status: 200, ID: "wamid.1", Error: &campaign.APIError{Code: -1}}, campaign.Accepted},
+		{"200 with neither an id nor an error", 200, "", `{"success":true,"error":""}`,
+			campaign.Answer{Status: 200, Error: &campaign.APIError{Code: -1}}, campaign.Unknown},
 		{"200 that says nothing", 200, "", `{}`, campaign.Answer{Status: 200}, campaign.Unknown},
 		{"200 with a page", 200, "", `<html>`, campaign.Answer{Status: 200}, campaign.Unknown},
 		{"an error", 400, "", graph("131026", `,"error_subcode":2494055,"error_data":{"messaging_product":"whatsapp","details":`+
