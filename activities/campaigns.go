@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -156,11 +157,13 @@ func (a *Campaigns) StartReadyCampaigns(ctx context.Context, _ ScheduleJob) (out
 	if err != nil {
 		return out, err
 	}
+	var failed []error
 	for _, id := range leased {
 		if err := a.Start.StartCampaign(ctx, tenants[id], id); err != nil {
-			return out, err
+			failed = append(failed, err) // the others are leased, too: nobody else would start them meanwhile
+			continue
 		}
 		out.Started++
 	}
-	return out, a.Cycle.Wait(ctx, now)
+	return out, errors.Join(append(failed, a.Cycle.Wait(ctx, now))...)
 }

@@ -317,6 +317,7 @@ type campaignBook struct {
 	campaign.Progress
 	freezes, drops int
 	refuse         error
+	cannot         error // of the start of the first campaign
 	woken, started int
 	waited         int // campaigns that were started before those that wait were noted
 	reason         string
@@ -361,7 +362,11 @@ func (b *campaignBook) Drop(context.Context, string, uuid.UUID, int) (int64, err
 	return 1000, nil
 }
 
-func (b *campaignBook) StartCampaign(context.Context, string, uuid.UUID) error {
+func (b *campaignBook) StartCampaign(context.Context, string, uuid.UUID) (err error) {
+	if b.cannot != nil {
+		err, b.cannot = b.cannot, nil
+		return err
+	}
 	b.started++
 	return nil
 }
@@ -437,4 +442,10 @@ func TestStartReadyCampaigns(t *testing.T) {
 	require.Equal(t, activities.CampaignsStarted{Ready: 6, Started: 3}, got, "two of each tenant, but for the one that is leased")
 	require.Equal(t, 3, b.started)
 	require.Equal(t, 3, b.waited, "the others wait for their turn")
+
+	b = &campaignBook{cannot: errors.New("it cannot be started")}
+	a = &activities.Campaigns{Store: bookStore{b}, Messages: b, Cycle: b, Start: b, Now: time.Now}
+	_, err = a.StartReadyCampaigns(t.Context(), activities.ScheduleJob{})
+	require.ErrorContains(t, err, "it cannot be started")
+	require.Equal(t, []int{2, 2}, []int{b.started, b.waited}, "one that cannot be started keeps no other")
 }
