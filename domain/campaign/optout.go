@@ -18,7 +18,11 @@ import (
 // "stop" stands in capitals, or beside a reason to want no messages: "Wrong number, stop". "Stop by tomorrow, please",
 // "I would like to cancel" and "Can I stop now?" are none, nor is what ends something else: "Don't call, text me".
 func IsOptOut(text string) bool {
-	text = undotted(text)
+	without := undotted(text)
+	return asksForNoMore(text) || without != text && asksForNoMore(without)
+}
+
+func asksForNoMore(text string) bool {
 	words, parts := withoutFillers(bareWords(text, longestRequest)), parts(text)
 	return !asksForMore(text, words) && (endsForEver(words) || !endsSomethingElse(parts) &&
 		(means(reach(words, optOut())) || len(words) > 1 && isOptOutAmong(parts)))
@@ -46,7 +50,7 @@ func isOptOutAmong(parts []part) bool {
 		if whole&plain != 0 || whole&weakly != 0 && len(left)+len(right) == 0 {
 			left, right, found = part.words, nil, false
 		}
-		if !found && whole == 0 && (plainly && contains(part.words, reservations) ||
+		if !found && whole == 0 && (plainly && (contains(part.words, reservations) || part.isTime()) ||
 			!plainly && len(part.words) > 1 && contains(part.words, conditions)) {
 			return false
 		}
@@ -208,6 +212,11 @@ type part struct {
 	joint string // the one of joiners before it, if any
 }
 
+// isTime says that a part is the time until which nothing is wanted: "before Monday", not "before I call the police".
+func (p part) isTime() bool {
+	return slices.Contains(untils, p.joint) && len(p.words) > 0 && len(p.words) <= 2 && !slices.Contains(persons, p.words[0])
+}
+
 func parts(text string) []part {
 	if len(text) > longestRequest {
 		return nil
@@ -242,7 +251,7 @@ func parts(text string) []part {
 	return out
 }
 
-// dotted are abbreviations, whose dots end no sentence: "s.v.p."
+// dotted are abbreviations, whose dots end no sentence, or their last one does: "s.v.p.", "at 5 a.m."
 var dotted = regexp.MustCompile(`\b(?:\pL\.){2,}(?:\pL\b)?`)
 
 func undotted(text string) string {

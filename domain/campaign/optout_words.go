@@ -497,6 +497,12 @@ var joiners = one("or|because|otherwise|before|so|then|therefore|and|but|cuz|cau
 	"avant|alors|donc|et|puisque|porque|sino|entonces|y|pero|asi|senao|entao|e|pois|anders|omdat|dus|maar|oder|" +
 	"sonst|weil|also|und|aber|denn|bevor")
 
+// untils are those of joiners that a time may be behind, and persons are not the first word of one.
+var (
+	untils  = one("before|avant|bevor")
+	persons = one("i|we|je|j|nous|on|ich|wir|que")
+)
+
 // contrasts begin a part of a sentence and are left out there: "mais" is also Portuguese for more.
 var contrasts = one("mais|mas|but|pero|maar|aber|so|oh")
 
