@@ -214,7 +214,8 @@ type part struct {
 
 // isTime says that a part is the time until which nothing is wanted: "before Monday", not "before I call the police".
 func (p part) isTime() bool {
-	return slices.Contains(untils, p.joint) && len(p.words) > 0 && len(p.words) <= 2 && !slices.Contains(persons, p.words[0])
+	few := len(p.words) == 1 || len(p.words) == 2
+	return few && slices.Contains(untils, p.joint) && !slices.Contains(persons, p.words[0])
 }
 
 func parts(text string) []part {

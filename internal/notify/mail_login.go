@@ -8,8 +8,9 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// logIn logs in by the first of the ways below that the server offers. The library, which could do so itself, passes over
-// ways that a server names in lower case. PLAIN and LOGIN send the password unencrypted to the loopback interface only.
+// logIn logs in by the first of the ways below that the server offers. The library, which could do so itself, passes
+// over ways that a server names in lower case. PLAIN and LOGIN send the password unencrypted to the loopback interface
+// only.
 func (m *Mail) logIn(c *smtp.Client) error {
 	if m.user == nil {
 		return nil
