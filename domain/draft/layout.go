@@ -3,6 +3,7 @@ package draft
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -154,7 +155,7 @@ func (p *page) headedApart() map[int]bool {
 			k = up
 		}
 		out[k] = true
-		if k != i && p.holdsLink(k) {
+		if k != i && (p.holdsLink(k) || p.holdsAmount(k)) { // they are in there with their heading
 			continue
 		}
 		for next := p.els[k].last + 1; next <= p.els[max(p.els[k].parent, 0)].last; next = p.els[next].last + 1 {
@@ -267,6 +268,13 @@ func (p *page) shape(i int) shape {
 func (p *page) holdsLink(i int) bool {
 	until := p.els[i].last + 1
 	return until < len(p.els) && p.els[until].links > p.els[i].links || until == len(p.els) && p.links > p.els[i].links
+}
+
+// holdsAmount says that an amount shows within the element i.
+func (p *page) holdsAmount(i int) bool {
+	return slices.ContainsFunc(p.amounts, func(a amountShown) bool {
+		return p.els[i].start <= a.start && a.end <= p.els[i].end
+	})
 }
 
 // leads says that a link goes to another page.

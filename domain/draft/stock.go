@@ -120,7 +120,7 @@ var (
 		"предварителна поръчка", "προπαραγγελία", "הזמנה מוקדמת", "الطلب المسبق", "طلب مسبق", "予約", "預購", "预购", "預售",
 		"预售", "예약구매", "예약 구매", "예약판매", "พรีออเดอร์", "đặt trước", "prednarudžb", "prednaroč", "eeltellim",
 		"išankstinis užsakymas", "priekšpasūtī"})
-	backWords = phrasesOf([]string{"backorder", "back-order", "back order", "nachbestellung", "nabestelling", "restordre"})
+	backWords = phrasesOf([]string{"backorder", "back-order", "back order", "nachbestellung", "nachbestellt", "nabestelling", "restordre"})
 )
 
 // inWords say that the product can be had, if nothing denies it.
@@ -303,6 +303,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 	}
 	cover := p.coverer()
 	lower := ""
+	var ways ways
 	for start, line := range p.lines() {
 		if start < from || start > to || len(line) > 120 {
 			lower = ""
@@ -310,16 +311,11 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 		}
 		above := lower
 		lower = p.withoutName(strings.ToLower(line))
-		out, in := outWords.in(lower) || aloneOf(lower, outAlone), false
-		if !out && len(lower) < 80 {
-			if in, out = inStock(lower); out && otherThings.in(above) { // "Click & Collect" / "Not available"
-				continue
-			}
-		}
-		before := later(lower)
-		if !out && !in && before == "" {
+		said := p.saidOfStock(start, line, lower, above)
+		if said == (stockSaid{}) {
 			continue
 		}
+		out, in, before := said.out, said.in, said.before
 		i := cover(start, start+len(line))
 		if i < 0 || p.beside(i) {
 			continue
@@ -332,35 +328,82 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 		if out && p.button >= 0 && p.els[p.button].start > start && !alertWords.in(lower) && p.sellsAnother() {
 			p.button = -1
 		}
-		p.boxOut = p.boxOut || out && !otherThings.in(lower) && !alertWords.in(lower) && p.inOwnBox(i)
+		way := out && ofWay(lower, above)
+		p.boxOut = p.boxOut || out && !way && !alertWords.in(lower) && p.inOwnBox(i)
 		if in && p.boxOut { // another seller's
 			continue
 		}
-		times := 1.0
+		times := 1 / (1 + float64(start-from)/stockReach)
 		if p.named(i, stocks) || out && answersStock(lower, above) {
-			times = p.w[stockNamed]
+			times *= p.w[stockNamed]
 		}
 		if len(line) > 60 {
 			times *= p.w[stockLong]
 		}
-		d := float64(start - from)
-		times /= 1 + d/stockReach
 		switch {
+		case way:
+			ways.out += p.w[stockOut] * times
 		case out:
 			points += p.w[stockOut] * times
+		case said.ready && before == "":
+			ways.ready = true
+			if in {
+				points += p.w[stockIn] * times
+			}
 		case before != "":
 			short, status := utf8.RuneCountInString(line) < 40, p.isStatus(i, lower, before)
-			if own := status || short && p.named(i, stocks); own && !plain || short && when == "" {
+			if own := said.ordered || status || short && p.named(i, stocks); own && !plain || short && when == "" {
 				when, plain = before, own
 			}
 		default:
 			points += p.w[stockIn] * times
 		}
 	}
+	if points += ways.points(); ways.out != 0 && ways.ready {
+		p.unheeded = true
+	}
 	if p.sells() && !p.boxOut {
 		points += p.w[stockButton]
 	}
 	return points, when, plain
+}
+
+// stockSaid is what a line says of stock.
+type stockSaid struct {
+	out, in bool         // something cannot be had, or can
+	before  Availability // see later
+	ready   bool         // see readyBy
+	ordered bool         // it is out of stock, and ordered in for who buys it
+}
+
+// saidOfStock reads a line that begins at a place, and is below the line above; both lower case, too.
+func (p *page) saidOfStock(start int, line, lower, above string) (s stockSaid) {
+	s.out = outWords.in(lower) || aloneOf(lower, outAlone)
+	if !s.out && len(lower) < 80 {
+		if s.in, s.out = inStock(lower); s.out && otherThings.in(above) { // "Click & Collect" / "Not available"
+			return stockSaid{}
+		}
+	}
+	s.out = s.out || aloneOf(p.withoutAmount(start, line), outAlone)
+	s.before, s.ready = later(lower), !s.out && readyBy(lower, above, s.in)
+	if s.ordered = s.out && s.before == BackOrder && ordersIn(lower) && p.sells(); s.ordered {
+		s.out = false
+	}
+	return s
+}
+
+// ordersIn says that a line, lower case, has one of backWords in a clause that denies nothing: "Nicht auf Lager – wird
+// nachbestellt", but not "Sold out, no backorders".
+func ordersIn(line string) bool {
+	for clause := range clauses(line) {
+		clause = clause[lastDash(clause):]
+		if backWords.in(clause) && !slices.ContainsFunc(strings.Fields(clause), func(w string) bool {
+			return nots[w] || noNouns[w]
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // mentionsOut says that a line of the page, wherever it stands, says of something that it is sold out.

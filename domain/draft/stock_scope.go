@@ -138,7 +138,7 @@ func ofWhole(lower, name string) bool {
 		return true
 	}
 	key := " " + labelKey(subject) + " "
-	return wholeSubjects.in(subject) || stockLabels.in(subject) ||
+	return wholeSubjects.in(subject) || stockLabels.in(subject) || otherThings.in(subject) || // of a way: see above
 		strings.Contains(" "+labelKey(name)+" ", key)
 }
 
@@ -148,7 +148,7 @@ var goneWords = wordSet(`sold ausverkauft vergriffen épuisé rupture agotado es
 	vyprodáno slutsåld utsolgt udsolgt loppuunmyyty tükendi`)
 
 func gone(out string) bool {
-	first, rest, _ := strings.Cut(out, " ")
+	first, rest, _ := strings.Cut(strings.TrimPrefix(out, "en "), " ")
 	return goneWords[first] || first == "out" && strings.HasPrefix(rest, "of stock")
 }
 
@@ -158,6 +158,58 @@ func onWay(clause string) bool {
 		clause = strings.ReplaceAll(clause, w, "")
 	}
 	return !otherThings.in(clause)
+}
+
+// The ways in which a product is had, by what its page says of each: sold out for delivery, it may be there to be picked
+// up.
+type ways struct {
+	out   float64 // the points of those that are sold out
+	ready bool    // another is not
+}
+
+// points is what the ways that are sold out are worth: nothing where the product can be had in another.
+func (w ways) points() float64 {
+	if w.ready {
+		return 0
+	}
+	return w.out
+}
+
+// longestWay is how long a line is, in bytes, that names a way and nothing else: "Delivery", above "Sold out".
+const longestWay = 30
+
+// ofWay says that a line which says that something is sold out, lower case, or the one above it, names a way in which a
+// product is had.
+func ofWay(lower, above string) bool {
+	return otherThings.in(lower) || len(above) < longestWay && otherThings.in(above)
+}
+
+// readyBy says that a line, lower case, says that the product is there to be picked up; in says that by the line it can
+// be had.
+func readyBy(lower, above string, in bool) bool {
+	return (pickupWords.in(lower) || len(above) < longestWay && pickupWords.in(above)) && (in || readyWords.in(lower))
+}
+
+var (
+	pickupWords = cuesOf([]string{"pickup", "pick up", "pick-up", "collect", "collection", "in store", "abholung", "filiale",
+		"markt", "retrait", "magasin", "ritiro", "negozio", "tienda", "recogida", "loja", "odbiór", "winkel", "afhalen"})
+	readyWords = cuesOf([]string{"ready", "today", "within", "abholbereit", "bereit", "heute", "prêt", "sous", "pronto",
+		"oggi", "listo", "hoy", "klaar", "vandaag"})
+)
+
+// withoutAmount is a line that begins at a place, lower case and without the one amount in it: of "22,00 € Épuisé" the
+// badge beside the price. "" = it has none, or more.
+func (p *page) withoutAmount(start int, line string) string {
+	if len(line) > 50 {
+		return ""
+	}
+	n, _ := slices.BinarySearchFunc(p.spans, start, func(s span, at int) int { return s.start - at })
+	end := start + len(line)
+	if n == len(p.spans) || p.spans[n].end > end || n+1 < len(p.spans) && p.spans[n+1].start < end {
+		return ""
+	}
+	rest := line[:p.spans[n].start-start] + line[p.spans[n].end-start:]
+	return strings.ToLower(strings.Trim(rest, " -–·|,()"))
 }
 
 // outNames are the parts of the product's names that have the words for sold out in them, lower case, each with the
