@@ -157,7 +157,8 @@ func (p *page) brandsInScripts(c *claims, s state, categories map[string]bool) {
 }
 
 // brandPaths are the parts of addresses that lead to all products of a brand.
-var brandPaths = partsOf([]string{"/brand/", "/brands/", "/b/", "/marke/", "/marken/", "/marque/", "/marques/", "/marca/",
+var brandPaths = partsOf([]string{"/brand/", "/brands/", "/b/", "/marke/", "/marken/", "/marque/", "/marques/",
+	"/marca/",
 	"/marcas/", "/marka/", "/marki/", "/merk/", "/merken/", "/znacka/", "/znacky/", "/varemerke/", "/maerke/", "/maerker/",
 	"/hersteller/", "/producent/", "/producenci/", "/proizvodac/", "/proizvajalec/", "/manufacturer/", "/manufacturers/",
 	"/vendor/", "/vendors/", "/fabricant/", "/fabricante/", "/brend/", "/brendy/", "/zimoli/", "/tootja/", "/valmistaja/",

@@ -27,10 +27,12 @@ var (
 		"通常価格", "参考価格", "定価", "原價", "市價", "建議售價", "قبل", "كان", "discount*", "rabatt*", "remise", "sconto",
 		"descuento", "desconto", "rabat", "pvpr"})
 	// a membership is a product, and who is no member pays the price
-	cuesMember = cuesOf([]string{"member", "membership price", "medlem", "medlemmer*", "medlemmar*", "medlemspri*", "*klubpris*",
+	cuesMember = cuesOf([]string{"member", "membership price", "medlem", "medlemmer*", "medlemmar*", "medlemspri*",
+		"*klubpris*",
 		"*clubpreis*", "mitglied", "mitglieder*", "mitgliedspreis*", "prix membre*", "prix adhérent*", "precio soci*",
 		"precio tarjeta", "prezzo soci", "ledenprijs", "jäsenhin*", "jäsenet", "jäsenille"})
-	cuesNoMember = cuesOf([]string{"non-member*", "non member*", "nonmember*", "not a member", "ikke-medlem*", "ikke medlem*",
+	cuesNoMember = cuesOf([]string{"non-member*", "non member*", "nonmember*", "not a member", "ikke-medlem*",
+		"ikke medlem*",
 		"icke-medlem*", "icke medlem*", "nicht-mitglied*", "nicht mitglied*", "nichtmitglied*", "non-membre*", "non membre*",
 		"non adhérent*", "non abonné*", "non soci*", "no soci*", "niet-leden", "niet leden"})
 	cuesExtra = cuesOf([]string{"shipping", "delivery", "postage", "p&p", "*versand*", "lieferung*", "porto",

@@ -22,7 +22,7 @@ type word struct {
 	open, stem bool
 }
 
-// phrasesOf is the lexicon of a list in which long words, and those that end in a letter of another alphabet, may go on.
+// phrasesOf is the lexicon of a list in which long words may go on, and those that end in a letter of another alphabet.
 func phrasesOf(list []string) *lexicon {
 	return newLexicon(list, func(s string) word { return word{text: s, stem: longWord(s)} })
 }

@@ -70,7 +70,8 @@ var outWords = phrasesOf(slices.Concat(alertWords.list, []string{"out of stock",
 
 // alertWords offer a message when the product is back. Templates keep such a form in the buy box of
 // every product, and show it when it is needed.
-var alertWords = phrasesOf([]string{"notify me when", "email me when", "e-mail me when", "back in stock", "join the waitlist",
+var alertWords = phrasesOf([]string{"notify me when", "email me when", "e-mail me when", "back in stock",
+	"join the waitlist",
 	"join waitlist", "benachrichtigen sie mich, wenn", "m'avertir", "avvisami quando", "avísame cuando", "avise-me",
 	"powiadom o dostępności", "powiadom mnie", "hlídat dostupnost", "strážiť dostupnosť", "сообщить о поступлении",
 	"入荷お知らせ", "貨到通知", "到貨通知", "pranešti, kai", "értesítést kérek", "anunță-mă când", "anunta-ma cand",
@@ -113,18 +114,21 @@ var outAlone = []string{"unavailable", "not available", "discontinued", "nicht v
 
 // preWords say that it is yet to come, and backWords that it is ordered in for who buys it.
 var (
-	preWords = phrasesOf([]string{"pre-order", "preorder", "pre order", "vorbestell", "précommand", "pré-command", "preordina",
+	preWords = phrasesOf([]string{"pre-order", "preorder", "pre order", "vorbestell", "précommand", "pré-command",
+		"preordina",
 		"preordine", "reservar ahora", "preventa", "pre-venta", "pré-venda", "pré-encomend", "voorbestell",
 		"przedsprzeda", "předobjed", "predobjed", "předprodej", "predpredaj", "förbeställ", "förhandsb", "forudbestil",
 		"forhåndsb", "ennakkotila", "előrendel", "precomand", "ön sipariş", "предзаказ", "передзамов",
 		"предварителна поръчка", "προπαραγγελία", "הזמנה מוקדמת", "الطلب المسبق", "طلب مسبق", "予約", "預購", "预购", "預售",
 		"预售", "예약구매", "예약 구매", "예약판매", "พรีออเดอร์", "đặt trước", "prednarudžb", "prednaroč", "eeltellim",
 		"išankstinis užsakymas", "priekšpasūtī"})
-	backWords = phrasesOf([]string{"backorder", "back-order", "back order", "nachbestellung", "nachbestellt", "nabestelling", "restordre"})
+	backWords = phrasesOf([]string{"backorder", "back-order", "back order", "nachbestellung", "nachbestellt",
+		"nabestelling", "restordre"})
 )
 
 // inWords say that the product can be had, if nothing denies it.
-var inWords = phrasesOf([]string{"in stock", "auf lager", "lieferbar", "verfügbar", "vorrätig", "existencias", "existências",
+var inWords = phrasesOf([]string{"in stock", "auf lager", "lieferbar", "verfügbar", "vorrätig", "existencias",
+	"existências",
 	"en stock", "disponibile",
 	"disponible", "em estoque", "disponível", "in magazzino", "na skladě", "skladem",
 	"skladom", "w magazynie", "dostępny", "dostępna", "dostępne", "in stoc", "disponibil", "raktáron",
@@ -153,7 +157,8 @@ var stockLabels = cuesOf([]string{"availability", "available", "verfügbar*", "l
 	"tình trạng", "laoseis", "zaloga", "zaliha", "likutis", "สถานะสินค้า"})
 
 // otherThings are things beside the product that may be unavailable.
-var otherThings = cuesOf([]string{"shipping", "delivery", "pickup", "pick up", "pick-up", "collect", "collection", "store",
+var otherThings = cuesOf([]string{"shipping", "delivery", "pickup", "pick up", "pick-up", "collect", "collection",
+	"store",
 	"return", "review", "rating", "image", "photo", "video", "description", "coupon", "gift", "financing", "installment",
 	"abholung", "filiale", "markt", "versand", "lieferung", "livraison", "retrait", "magasin", "ritiro", "negozio",
 	"spedizione", "tienda", "recogida", "envío", "loja", "odbiór", "winkel"})

@@ -14,7 +14,8 @@ import (
 // beside others, or of no product at all. What follows tells the first from the rest.
 
 // choiceWords name that in which the forms of a product differ.
-var choiceWords = cuesOf([]string{"size*", "colour*", "color*", "variant*", "variation*", "option*", "selected", "selection",
+var choiceWords = cuesOf([]string{"size*", "colour*", "color*", "variant*", "variation*", "option*", "selected",
+	"selection",
 	"combination*", "configuration*", "shade*", "pack of", "größe*", "farb*", "ausführung*", "auswahl", "ausgewählt*",
 	"taille*", "couleur*", "déclinaison*", "pointure*", "sélection*", "talla*", "combinación", "seleccionad*",
 	"taglia", "taglie", "misura", "selezionat*", "tamanho*", "cor", "cores", "selecionad*", "maat",
@@ -160,8 +161,8 @@ func onWay(clause string) bool {
 	return !otherThings.in(clause)
 }
 
-// The ways in which a product is had, by what its page says of each: sold out for delivery, it may be there to be picked
-// up.
+// The ways in which a product is had, by what its page says of each: sold out for delivery, it may be there to be
+// picked up.
 type ways struct {
 	out   float64 // the points of those that are sold out
 	ready bool    // another is not
@@ -191,7 +192,8 @@ func readyBy(lower, above string, in bool) bool {
 }
 
 var (
-	pickupWords = cuesOf([]string{"pickup", "pick up", "pick-up", "collect", "collection", "in store", "abholung", "filiale",
+	pickupWords = cuesOf([]string{"pickup", "pick up", "pick-up", "collect", "collection", "in store", "abholung",
+		"filiale",
 		"markt", "retrait", "magasin", "ritiro", "negozio", "tienda", "recogida", "loja", "odbiór", "winkel", "afhalen"})
 	readyWords = cuesOf([]string{"ready", "today", "within", "abholbereit", "bereit", "heute", "prêt", "sous", "pronto",
 		"oggi", "listo", "hoy", "klaar", "vandaag"})
@@ -275,7 +277,8 @@ func (p *page) withoutName(line string) string {
 }
 
 // bothWays are, behind "out of stock in store", the other way in which the product is sold.
-var bothWays = cuesOf([]string{"and online", "& online", "or online", "und online", "et en ligne", "y en línea", "y online",
+var bothWays = cuesOf([]string{"and online", "& online", "or online", "und online", "et en ligne", "y en línea",
+	"y online",
 	"e online", "en online", "i online"})
 
 // outAt finds the first of the words that say that something cannot be had; start is -1 where there are none.
