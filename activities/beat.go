@@ -93,3 +93,40 @@ func said(ctx context.Context, text string) bool {
 	var was string
 	return ok && json.Unmarshal(last, &was) == nil && was == text
 }
+
+// lived is the progress of an activity that may kill its workers: how many of its tries have ended otherwise, as by a
+// graceful stop of their worker.
+type lived struct {
+	Lived int `json:"lived"`
+}
+
+// deaths is how many tries of an activity before this one have ended in the death of their worker, or hung: those that
+// did not tellLived.
+func deaths(ctx context.Context) int {
+	if !activity.IsActivity(ctx) {
+		return 0
+	}
+	return max(int(activity.GetInfo(ctx).Attempt)-1-livedOf(ctx), 0)
+}
+
+// tellLived tells the next tries of an activity that this one has ended alive.
+func tellLived(ctx context.Context) {
+	if _, ok := ctx.Value(pulseKey{}).(*Pulse); ok {
+		progress(ctx, lived{livedOf(ctx) + 1})
+	}
+}
+
+// livedOf is how many tries before have told that they ended alive.
+func livedOf(ctx context.Context) int {
+	p, ok := ctx.Value(pulseKey{}).(*Pulse)
+	if !ok {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var l lived
+	if last, ok := p.last.(json.RawMessage); ok && json.Unmarshal(last, &l) == nil {
+		return l.Lived
+	}
+	return 0
+}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -58,11 +57,6 @@ func (s *suspect) take(ctx context.Context) (leave func(), err error) {
 		return nil, err
 	}
 	return s.turn.leave, nil
-}
-
-// triedBefore says that the activity of ctx was tried before: its worker may have ended by what it is about.
-func triedBefore(ctx context.Context) bool {
-	return activity.IsActivity(ctx) && activity.GetInfo(ctx).Attempt > 1
 }
 
 // ImportUploads has the rows of uploads.
@@ -148,6 +142,14 @@ const (
 // stored. A file that cannot be read is fault.Invalid, and the message says what to do. That of an upload that is over
 // returns how it ended.
 func (a *Imports) SplitUpload(ctx context.Context, job ImportJob) (contact.Progress, error) {
+	p, err := a.splitUpload(ctx, job)
+	if err != nil {
+		tellLived(ctx)
+	}
+	return p, err
+}
+
+func (a *Imports) splitUpload(ctx context.Context, job ImportJob) (contact.Progress, error) {
 	u, err := a.Uploads.Import(ctx, job.Tenant, job.ID)
 	if err != nil || !u.Open() || u.State == "running" {
 		return u.Progress, err
@@ -218,8 +220,8 @@ func (a *Imports) noted(ctx context.Context, u contact.Import, before int, read 
 	return err
 }
 
-// slice cuts a file for a while, and says whether there is more. Where that was tried before, it is noted, and one such
-// file is cut at a time: a file is cut next to others, and the worker may have ended by one of them.
+// slice cuts a file for a while, and says whether there is more. Where a worker has died or hung with it before, it is
+// noted, and one such file is cut at a time: a file is cut next to others, and the worker may have ended by one of them.
 func (a *Imports) slice(ctx context.Context, u contact.Import, end time.Time) (n int, more bool, err error) {
 	cut := func() (err error) {
 		n, err = a.cut(ctx, u, end)
@@ -228,7 +230,7 @@ func (a *Imports) slice(ctx context.Context, u contact.Import, end time.Time) (n
 		}
 		return err
 	}
-	if !triedBefore(ctx) {
+	if deaths(ctx) == 0 {
 		err = cut()
 		return n, more, err
 	}
@@ -376,6 +378,14 @@ const (
 // are left out. It returns how many it has read. A chunk that cannot be read is fault.Invalid, and the message says
 // where.
 func (a *ImportChunks) ParseChunks(ctx context.Context, job ParseJob) (int, error) {
+	n, err := a.parseChunks(ctx, job)
+	if err != nil {
+		tellLived(ctx)
+	}
+	return n, err
+}
+
+func (a *ImportChunks) parseChunks(ctx context.Context, job ParseJob) (int, error) {
 	u, err := a.Uploads.Import(ctx, job.Tenant, job.ID)
 	if err != nil || !u.Open() {
 		return 0, err
@@ -435,10 +445,10 @@ func (a *ImportChunks) parse(ctx context.Context, u contact.Import, c contact.Ch
 	return took, nil
 }
 
-// read reads a chunk on one of the Cores. Where its group was tried before, which may have ended a worker, it is noted
-// while its text is read, and one such chunk is read at a time: the death of this worker is laid to it.
+// read reads a chunk on one of the Cores. Where a worker has died or hung with its group before, it is noted while its
+// text is read, and one such chunk is read at a time: the death of this worker is laid to it.
 func (a *ImportChunks) read(ctx context.Context, u contact.Import, c contact.Chunk) ([]byte, error) {
-	again := triedBefore(ctx)
+	again := deaths(ctx) > 0
 	if again {
 		leave, err := a.suspect.take(ctx)
 		if err != nil {

@@ -1,10 +1,12 @@
 package activities_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -12,17 +14,23 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 )
 
-// triedAgain has a step of an import fail at the first try, and be tried once more.
-func triedAgain(step, job any) error {
+// triedAgain has a step of an import fail at the first try, and be tried once more. Where that try tells, the next knows
+// that its worker lives; one that dies cannot.
+func triedAgain[J, R any](step func(context.Context, J) (R, error), job J, tells bool) error {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	env.RegisterActivity(step)
+	env.RegisterActivityWithOptions(func(ctx context.Context, job J) (R, error) {
+		if tells {
+			ctx, _ = activities.WithPulse(ctx)
+		}
+		return step(ctx, job)
+	}, activity.RegisterOptions{Name: "step"})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			StartToCloseTimeout: time.Minute,
 			RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Millisecond, MaximumAttempts: 2},
 		})
-		return workflow.ExecuteActivity(ctx, step, job).Get(ctx, nil)
+		return workflow.ExecuteActivity(ctx, "step", job).Get(ctx, nil)
 	})
 	return env.GetWorkflowError()
 }
@@ -31,14 +39,18 @@ func triedAgain(step, job any) error {
 func TestFilesWhoseCutEndsWorkers(t *testing.T) {
 	t.Parallel()
 
-	for noted, refused := range []bool{false, false, true} {
+	planned := func() *fakeUpload {
 		f := newFakeUpload(phonebook(3500))
 		f.breaks = 0
 		_, err := f.begin().SplitUpload(t.Context(), f.job())
 		require.Error(t, err, "it is planned, and not cut")
-		f.breaks, f.ended, f.begun = -1, 0, noted
-		f.first = errAway
-		err = triedAgain(f.begin().SplitUpload, f.job())
+		f.breaks, f.ended, f.first = -1, 0, errAway
+		return f
+	}
+	for noted, refused := range []bool{false, false, true} {
+		f := planned()
+		f.begun = noted
+		err := triedAgain(f.begin().SplitUpload, f.job(), false)
 		if refused {
 			require.ErrorContains(t, err, "the last 3 workers that read the file ended meanwhile")
 			require.Empty(t, f.chunks)
@@ -49,7 +61,11 @@ func TestFilesWhoseCutEndsWorkers(t *testing.T) {
 		require.Equal(t, "running", f.in.State)
 	}
 
-	f := newFakeUpload(phonebook(3500))
+	f := planned()
+	require.NoError(t, triedAgain(f.begin().SplitUpload, f.job(), true), "its worker lives: the store was away")
+	require.Zero(t, f.ended)
+
+	f = newFakeUpload(phonebook(3500))
 	_, err := f.begin().SplitUpload(t.Context(), f.job())
 	require.NoError(t, err)
 	require.Equal(t, 1, f.ended, "it is looked at; what is cut for the first time is not noted")
@@ -59,10 +75,10 @@ func TestFilesWhoseCutEndsWorkers(t *testing.T) {
 func TestChunksThatEndWorkers(t *testing.T) {
 	t.Parallel()
 
-	read := func(f *fakeUpload) error {
+	read := func(f *fakeUpload, tells bool) error {
 		parsing := f.parsing()
 		f.first = errAway
-		return triedAgain(parsing.ParseChunks, activities.ParseJob{ImportJob: f.job(), To: 2})
+		return triedAgain(parsing.ParseChunks, activities.ParseJob{ImportJob: f.job(), To: 2}, tells)
 	}
 	split := func() *fakeUpload {
 		f := newFakeUpload(phonebook(3500))
@@ -72,12 +88,17 @@ func TestChunksThatEndWorkers(t *testing.T) {
 	}
 	f := split()
 	f.died = 1
-	require.NoError(t, read(f), "it may have been another")
+	require.NoError(t, read(f, false), "it may have been another")
 	require.Equal(t, []string{"begin 0", "end 0", "begin 1", "end 1"}, f.noted)
 
 	f = split()
 	f.died = 2
-	require.ErrorContains(t, read(f), "the last 3 workers that read the rows from line 2 on ended meanwhile")
+	require.ErrorContains(t, read(f, false), "the last 3 workers that read the rows from line 2 on ended meanwhile")
 	require.Equal(t, []string{"begin 0", "end 0"}, f.noted, "a replay begins anew")
 	require.Empty(t, f.rows)
+
+	f = split()
+	f.died = 2
+	require.NoError(t, read(f, true), "its worker lives: the store was away")
+	require.Empty(t, f.noted)
 }

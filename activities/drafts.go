@@ -86,13 +86,19 @@ func (a *Drafts) ResolveOutDir(_ context.Context, r draft.Request) (draft.Reques
 
 // RunCrawler loads the page, extracts the product, and stores page, screenshot and draft as files. A page that cannot
 // be loaded is a result with the outcome Failed, and a failure of our own storage or browser one with the outcome
-// Unmade; so are secrets that are gone or for another page: without them it would not be the page that is wanted. An
+// Unmade; so are secrets that are gone or for another page: without them it would not be the page that is wanted. A
+// page at which mostDeaths workers have died is Failed, and not loaded again; those that were stopped do not count. An
 // error means that the run was stopped in the middle.
 func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result, error) {
 	began := a.Now()
 	var result draft.Result
+	if deaths(ctx) >= mostDeaths {
+		return draft.Fail(r, fault.Transient, fmt.Sprintf(
+			"run crawler: the worker that loaded it died or hung, at the last of %d tries", mostDeaths), began), nil
+	}
 	files, status, err := a.crawl(ctx, r)
 	if ctx.Err() != nil { // the error comes from the stop, not from the page
+		tellLived(ctx)
 		return result, stopped(ctx, err)
 	}
 	var own *ownError

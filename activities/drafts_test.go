@@ -11,6 +11,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/draft"
@@ -249,6 +254,58 @@ func TestDraftStopped(t *testing.T) {
 	w.fails = map[string]error{"check": errors.New("closed")}
 	_, err = drafting(w).CheckDevtools(ctx, requested)
 	require.Equal(t, fault.Limited, fault.ClassOf(err))
+}
+
+// What killed three workers is not loaded again. A worker that stops tells the next one, which does not count it.
+func TestDraftCountsDeaths(t *testing.T) {
+	t.Parallel()
+	for died, want := range map[int32]string{2: draft.Succeeded, 3: draft.Failed} {
+		w := &workshop{page: draft.Capture{URL: requested.URL, Status: 200, HTML: []byte(kettle)}}
+		a := drafting(w)
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestWorkflowEnvironment()
+		env.RegisterActivityWithOptions(func(ctx context.Context) (draft.Result, error) {
+			if activity.GetInfo(ctx).Attempt <= died {
+				return draft.Result{}, errors.New("killed")
+			}
+			return a.RunCrawler(ctx, requested)
+		}, activity.RegisterOptions{Name: "run"})
+		env.ExecuteWorkflow(func(ctx workflow.Context) (r draft.Result, err error) {
+			ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+				StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Millisecond},
+			})
+			return r, workflow.ExecuteActivity(ctx, "run").Get(ctx, &r)
+		})
+		var r draft.Result
+		require.NoError(t, env.GetWorkflowResult(&r))
+		require.Equal(t, want, r.Outcome, r.Error)
+		if want == draft.Failed {
+			require.Equal(t, "run crawler: the worker that loaded it died or hung, at the last of 3 tries", r.Error)
+			require.Empty(t, w.kept)
+		}
+	}
+
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.SetHeartbeatDetails(map[string]int{"lived": 1})
+	said := make(chan map[string]int, 10)
+	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
+		var v map[string]int
+		if details.Get(&v) == nil {
+			said <- v
+		}
+	})
+	env.RegisterActivityWithOptions(func(ctx context.Context) error {
+		ctx, _ = activities.WithPulse(ctx)
+		ctx, stop := context.WithCancelCause(ctx)
+		w := &workshop{fails: map[string]error{"capture": errors.New("closed")}}
+		w.stop = func() { stop(errors.New("worker stops")) }
+		_, err := drafting(w).RunCrawler(ctx, requested)
+		return err
+	}, activity.RegisterOptions{Name: "run"})
+	_, err := env.ExecuteActivity("run")
+	require.ErrorContains(t, err, "worker stops")
+	require.Equal(t, map[string]int{"lived": 2}, <-said)
 }
 
 func TestDraftFailures(t *testing.T) {

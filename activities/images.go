@@ -55,7 +55,8 @@ type ImageJob struct {
 // fetchTimeout is how long a host's turn and its download may take, redirects included.
 const fetchTimeout = 90 * time.Second
 
-// mostDeaths is how many workers in a row may die while they fetch an image, before it is given up.
+// mostDeaths is how many workers in a row may die while they fetch an image, or in all while they make a draft, before
+// it is given up.
 const mostDeaths = 3
 
 // AttachImage downloads an image and shows it with its listing. Failed fetches are counted in the table; when the

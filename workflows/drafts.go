@@ -48,8 +48,9 @@ func classes() (names []string) {
 	return names
 }
 
-// crawlTries is how many workers may be stopped, or die, while they load the page of a draft.
-const crawlTries = 3
+// crawlTries bounds the tries to load the page of a draft, for whatever they ended by: RunCrawler counts the workers
+// that died, and ends with a result after a few.
+const crawlTries = 24
 
 // DraftHeartbeat is how long a worker that makes a draft may be silent before another takes it over.
 const DraftHeartbeat = 10 * time.Second
