@@ -55,32 +55,6 @@ func progress(ctx context.Context, v any) {
 	p.Beat(ctx)
 }
 
-// alive is the progress of a try that has ended, and could not say so to our store: the store counts the tries that
-// begin, to know what kills its workers.
-const alive = "alive"
-
-// tellAlive tells the next try of an activity that this one has ended alive.
-func tellAlive(ctx context.Context) {
-	if _, ok := ctx.Value(pulseKey{}).(*Pulse); ok {
-		progress(ctx, alive)
-	}
-}
-
-// countTry counts a try that begins, by begin. Where the one before could only tell this one that it has ended alive,
-// that is stored first, by end.
-func countTry(ctx context.Context, end func() error, begin func() (int, error)) (begun int, err error) {
-	if said(ctx, alive) {
-		if err := end(); err != nil {
-			return 0, err
-		}
-		progress(ctx, nil)
-	}
-	if begun, err = begin(); err != nil {
-		tellAlive(ctx) // it may be counted all the same
-	}
-	return begun, err
-}
-
 // said says whether a text is the progress of the try before.
 func said(ctx context.Context, text string) bool {
 	p, ok := ctx.Value(pulseKey{}).(*Pulse)
@@ -94,10 +68,59 @@ func said(ctx context.Context, text string) bool {
 	return ok && json.Unmarshal(last, &was) == nil && was == text
 }
 
-// lived is the progress of an activity that may kill its workers: how many of its tries have ended otherwise, as by a
-// graceful stop of their worker.
-type lived struct {
-	Lived int `json:"lived"`
+// ends is the progress of an activity that may kill its workers: how its tries have ended.
+type ends struct {
+	// Lived is how many have ended otherwise than by the death of their worker, as by a graceful stop of it.
+	Lived int `json:"lived,omitempty"`
+	// Untold: the last one has ended alive, and could not say so to our store, which counts the tries that begin.
+	Untold bool `json:"untold,omitempty"`
+}
+
+// endsOf is how the tries up to this one have ended, as far as they could tell, and whether this one has told so.
+func endsOf(ctx context.Context) (e ends, this bool) {
+	p, ok := ctx.Value(pulseKey{}).(*Pulse)
+	if !ok {
+		return e, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if told, ok := p.last.(ends); ok {
+		return told, true
+	}
+	if last, ok := p.last.(json.RawMessage); ok && json.Unmarshal(last, &e) != nil {
+		return ends{}, false // of another kind
+	}
+	return e, false
+}
+
+// tellEnds tells the next try of an activity how those up to this one have ended.
+func tellEnds(ctx context.Context, change func(*ends)) {
+	if _, ok := ctx.Value(pulseKey{}).(*Pulse); !ok {
+		return
+	}
+	e, _ := endsOf(ctx)
+	change(&e)
+	progress(ctx, e)
+}
+
+// tellAlive tells the next try of an activity that this one has ended alive, which our store could not be told.
+func tellAlive(ctx context.Context) {
+	tellEnds(ctx, func(e *ends) { e.Untold = true })
+}
+
+// countTry counts a try that begins, by begin. Where the one before could only tell this one that it has ended alive,
+// that is stored first, by end.
+func countTry(ctx context.Context, end func() error, begin func() (int, error)) (begun int, err error) {
+	if before, this := endsOf(ctx); before.Untold && !this {
+		if err := end(); err != nil {
+			return 0, err
+		}
+		tellEnds(ctx, func(e *ends) { e.Untold = false })
+	}
+	if begun, err = begin(); err != nil {
+		tellAlive(ctx) // it may be counted all the same
+	}
+	return begun, err
 }
 
 // deaths is how many tries of an activity before this one have ended in the death of their worker, or hung: those that
@@ -106,27 +129,11 @@ func deaths(ctx context.Context) int {
 	if !activity.IsActivity(ctx) {
 		return 0
 	}
-	return max(int(activity.GetInfo(ctx).Attempt)-1-livedOf(ctx), 0)
+	e, _ := endsOf(ctx)
+	return max(int(activity.GetInfo(ctx).Attempt)-1-e.Lived, 0)
 }
 
 // tellLived tells the next tries of an activity that this one has ended alive.
 func tellLived(ctx context.Context) {
-	if _, ok := ctx.Value(pulseKey{}).(*Pulse); ok {
-		progress(ctx, lived{livedOf(ctx) + 1})
-	}
-}
-
-// livedOf is how many tries before have told that they ended alive.
-func livedOf(ctx context.Context) int {
-	p, ok := ctx.Value(pulseKey{}).(*Pulse)
-	if !ok {
-		return 0
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var l lived
-	if last, ok := p.last.(json.RawMessage); ok && json.Unmarshal(last, &l) == nil {
-		return l.Lived
-	}
-	return 0
+	tellEnds(ctx, func(e *ends) { e.Lived++ })
 }

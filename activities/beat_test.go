@@ -38,7 +38,7 @@ func TestBeatsRepeatWhatWasSaid(t *testing.T) {
 }
 
 // pulsed are the tries of an activity, of which each knows what the one before has said.
-type pulsed struct{ said string }
+type pulsed struct{ said any }
 
 func (p *pulsed) try(t *testing.T, act func(context.Context) error) (err error) {
 	t.Helper()
@@ -46,14 +46,14 @@ func (p *pulsed) try(t *testing.T, act func(context.Context) error) (err error) 
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
 	env := suite.NewTestActivityEnvironment()
-	if p.said != "" {
+	if p.said != nil {
 		env.SetHeartbeatDetails(p.said)
 	}
 	var mu sync.Mutex
 	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
 		mu.Lock()
 		defer mu.Unlock()
-		if p.said = ""; details.HasValues() {
+		if p.said = nil; details.HasValues() {
 			_ = details.Get(&p.said)
 		}
 	})
