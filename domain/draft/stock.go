@@ -389,7 +389,9 @@ func (p *page) saidOfStock(start int, line, lower, above string) (s stockSaid) {
 			return stockSaid{}
 		}
 	}
-	s.out = s.out || aloneOf(p.withoutAmount(start, line), outAlone)
+	if rest := p.withoutAmount(start, line); rest != "" && aloneOf(rest, outAlone) {
+		s.out = true
+	}
 	s.before, s.ready = later(lower), !s.out && readyBy(lower, above, s.in)
 	if s.ordered = s.out && s.before == BackOrder && ordersIn(lower) && p.sells(); s.ordered {
 		s.out = false
