@@ -22,9 +22,9 @@ SELECT CASE WHEN alone THEN pg_advisory_xact_lock(turn) ELSE pg_advisory_xact_lo
 	// Whoever deletes what was told of them waits for those that store it.
 	sqlUserTurn = `/* sqlUserTurn */ SELECT pg_advisory_xact_lock_shared(hashtextextended('wa_users/' || $1, 0))`
 
-	// Of several changes of one user ID the last counts. What another made of it is the same person's: the last ID to which
-	// that leads leads to what counts. Where it led back, as in a circle, nobody needs that to find it: so all that are
-	// told to be one person stay connected, with one row of each ID.
+	// Of several changes of one user ID the last counts. What another made of it is the same person's: the last ID to
+	// which that leads leads to what counts. Where that ID led back, as in a circle, no other is found by that alone: so
+	// all that are told to be one person stay connected, with one row of each ID.
 	sqlUserChange = `/* sqlUserChange */
 WITH RECURSIVE two AS (
     SELECT c.tenant, CASE WHEN c.at < $4::timestamptz THEN c.wa_user ELSE $3 END AS lost,
@@ -36,7 +36,7 @@ WITH RECURSIVE two AS (
     UNION ALL
     SELECT w.tenant, w.names || c.wa_user, c.wa_user
     FROM walk w JOIN wa_user_changes c ON c.tenant = w.tenant AND c.was = w.name
-    WHERE c.wa_user <> ALL (w.names)
+    WHERE c.wa_user <> ALL (w.names) AND cardinality(w.names) < 1000
 ), led AS (
     INSERT INTO wa_user_changes (tenant, was, wa_user, at)
     SELECT tenant, name, counts, at
