@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -111,3 +112,39 @@ func TxWith(ctx context.Context, pool *pgxpool.Pool, options pgx.TxOptions, do f
 	}
 	return err
 }
+
+// TxBatches is Tx for two batches, each of which is one round trip: BEGIN goes along with the first, and COMMIT with
+// the second, which next returns once the first is read. next may ask more of the transaction meanwhile.
+func TxBatches(ctx context.Context, pool *pgxpool.Pool, first *pgx.Batch,
+	next func(tx Querier) (*pgx.Batch, error)) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return fault.Ended(ctx, err)
+	}
+	defer conn.Release() // closes one that is still in a transaction
+	defer func() {       // after a panic, too
+		if conn.Conn().PgConn().TxStatus() != idle {
+			rolling, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackWithin)
+			defer cancel()
+			_, _ = conn.Exec(rolling, "ROLLBACK")
+		}
+	}()
+	first.QueuedQueries = slices.Insert(first.QueuedQueries, 0, &pgx.QueuedQuery{SQL: "BEGIN"})
+	if err := conn.SendBatch(ctx, first).Close(); err != nil {
+		return fault.Ended(ctx, err)
+	}
+	second, err := next(conn)
+	if err != nil {
+		return fault.Ended(ctx, err)
+	}
+	if ctx.Err() != nil { // pgx would close the connection
+		return ctx.Err()
+	}
+	second.Queue("COMMIT")
+	if err = conn.SendBatch(ctx, second).Close(); err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
+}
+
+const idle = 'I' // the state of a connection that is in no transaction

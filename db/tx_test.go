@@ -65,6 +65,81 @@ var late = map[string]func(ctx context.Context, pool *pgxpool.Pool) error{
 			return err
 		})
 	},
+	"first batch of a transaction": func(ctx context.Context, pool *pgxpool.Pool) error {
+		return db.TxBatches(ctx, pool, batch("SELECT pg_sleep(50)"), func(db.Querier) (*pgx.Batch, error) {
+			return batch(), nil
+		})
+	},
+	"second batch of a transaction": func(ctx context.Context, pool *pgxpool.Pool) error {
+		return db.TxBatches(ctx, pool, batch("SELECT 1"), func(db.Querier) (*pgx.Batch, error) {
+			return batch("SELECT pg_sleep(50)"), nil
+		})
+	},
+	"transaction between two batches": func(ctx context.Context, pool *pgxpool.Pool) error {
+		return db.TxBatches(ctx, pool, batch("SELECT 1"), func(db.Querier) (*pgx.Batch, error) {
+			<-ctx.Done()
+			return batch("SELECT 1"), nil
+		})
+	},
+}
+
+func batch(statements ...string) *pgx.Batch {
+	b := new(pgx.Batch)
+	for _, s := range statements {
+		b.Queue(s)
+	}
+	return b
+}
+
+// Two batches are one transaction: both are stored, or neither, whichever of its parts fails, and its connection is in
+// no transaction then.
+func TestTxBatches(t *testing.T) {
+	t.Parallel()
+
+	const fail = "SELECT 1 / 0"
+	const add = `INSERT INTO flow (minute, line, station, outcome, source, took, backend, n)
+		SELECT now(), '', '', '', '', count(*), 0, 1 FROM flow`
+	pool := connected(t, dbtest.New(t).Config().ConnString(), 1)
+	opened := pool.Stat().NewConnsCount()
+	failed := errors.New("no")
+	for name, tt := range map[string]struct {
+		first, second string
+		next          func(tx db.Querier) error
+		want          error
+		stored        int64
+	}{
+		"nothing":       {add, add, nil, nil, 2},
+		"the first":     {fail, add, nil, nil, 0},
+		"the second":    {add, fail, nil, nil, 0},
+		"what is asked": {add, add, func(db.Querier) error { return failed }, failed, 0},
+		"a statement in between": {add, add, func(tx db.Querier) error {
+			_, err := db.Rows(t.Context(), tx, pgx.RowTo[int], fail)
+			return err
+		}, nil, 0},
+	} {
+		dbtest.Exec(t, pool, "DELETE FROM flow")
+		err := db.TxBatches(t.Context(), pool, batch(tt.first), func(tx db.Querier) (*pgx.Batch, error) {
+			n, err := db.Row(t.Context(), tx, pgx.RowTo[int], "SELECT count(*)::int FROM flow")
+			if err == nil && n != 1 {
+				err = fmt.Errorf("%d rows are there", n)
+			}
+			if tt.next != nil {
+				err = tt.next(tx)
+			}
+			return batch(tt.second), err
+		})
+		require.Equal(t, tt.stored == 0, err != nil, "%s: %v", name, err)
+		if tt.want != nil {
+			require.ErrorIs(t, err, tt.want, name)
+		}
+		require.Equal(t, tt.stored, dbtest.Count(t, pool, "flow"), name)
+	}
+	require.Panics(t, func() {
+		_ = db.TxBatches(t.Context(), pool, batch("DELETE FROM flow"), func(db.Querier) (*pgx.Batch, error) { panic("here") })
+	})
+	_, err := pool.Exec(t.Context(), add)
+	require.NoError(t, err)
+	require.Equal(t, opened, pool.Stat().NewConnsCount(), "the connection remains")
 }
 
 // connected opens every connection of a pool of n.

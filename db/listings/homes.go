@@ -149,17 +149,16 @@ ON CONFLICT DO NOTHING`
 func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []string, run listing.Run, now time.Time) (
 	j listing.HomeJudgement, others int, err error,
 ) {
-	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
-		self, around, err := homeAround(ctx, tx, v, now)
-		if err != nil {
-			return err
-		}
+	first := new(pgx.Batch)
+	read := homeAround(first, v, now)
+	err = db.TxBatches(ctx, s.pool, first, func(tx db.Querier) (*pgx.Batch, error) {
+		self, around := read()
 		others = len(around)
 		j = listing.JudgeHome(self, around, prefer, uuid.New())
 		b := new(pgx.Batch)
 		reasons, err := homeJoin(ctx, tx, b, v, self, around, j, now)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if j.Hidden {
 			stepAdd(b, listingStep{
@@ -169,7 +168,7 @@ func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []str
 			b.Queue(db.SQLDeadLetterResolve, run.WorkflowID, v.Listing.ID(), v.Revision, contract.QueueImages)
 		}
 		db.RememberTrace(ctx, b)
-		return tx.SendBatch(ctx, b).Close()
+		return b, nil
 	})
 	if err != nil {
 		return j, others, db.Refused(fmt.Errorf("find the home of %s: %w", v.Listing.Ref, err))
@@ -180,10 +179,10 @@ func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []str
 	return j, others, nil
 }
 
-// homeAround locks the keys of a version, and reads it as a member and those that it may be of one home with, the
-// oldest first.
-func homeAround(ctx context.Context, tx pgx.Tx, v listing.Version, now time.Time) (
-	self listing.HomeMember, others []listing.HomeMember, err error,
+// homeAround queues the locks of a version's keys and what reads it as a member, with those that it may be of one home
+// with. The function that it returns has them, the oldest first, once the batch was executed.
+func homeAround(b *pgx.Batch, v listing.Version, now time.Time) func() (
+	self listing.HomeMember, others []listing.HomeMember,
 ) {
 	l, id := v.Listing, v.Listing.ID()
 	keys := homeKeys(l)
@@ -197,29 +196,28 @@ func homeAround(ctx context.Context, tx pgx.Tx, v listing.Version, now time.Time
 	}
 	args := []any{id, now.Add(-listing.ClaimFor), keys, l.RentCents * 9 / 10, l.RentCents*10/9 + 1, centris, l.Bedrooms}
 	args = slices.Concat(args, place, []any{address, l.RentCents}, same)
-	b := new(pgx.Batch)
+	var others []listing.HomeMember
 	b.Queue(sqlHomePlan)
 	b.Queue(sqlHomeLock, keys)
 	b.Queue(sqlHomeOthers, args...).Query(func(rows pgx.Rows) (err error) {
 		others, err = pgx.CollectRows(rows, homeMemberOf)
 		return err
 	})
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return self, nil, err
+	return func() (listing.HomeMember, []listing.HomeMember) {
+		self := listing.HomeMember{Home: id, Shown: id}
+		if len(others) > 0 && others[0].ID() == id {
+			self, others = others[0], others[1:]
+		}
+		if v.Claimed {
+			self.Status = "claimed" // it will be
+		}
+		l.Photos = self.Listing.Photos
+		self.Listing = l
+		slices.SortFunc(others, func(a, b listing.HomeMember) int {
+			return cmp.Or(cmp.Compare(published(a), published(b)), bytes.Compare(uuidBytes(a), uuidBytes(b)))
+		})
+		return self, others
 	}
-	self = listing.HomeMember{Home: id, Shown: id}
-	if len(others) > 0 && others[0].ID() == id {
-		self, others = others[0], others[1:]
-	}
-	if v.Claimed {
-		self.Status = "claimed" // it will be
-	}
-	l.Photos = self.Listing.Photos
-	self.Listing = l
-	slices.SortFunc(others, func(a, b listing.HomeMember) int {
-		return cmp.Or(cmp.Compare(published(a), published(b)), bytes.Compare(uuidBytes(a), uuidBytes(b)))
-	})
-	return self, others, nil
 }
 
 // homeKeys are listing.HomeKeys as an array that is not NULL.
@@ -239,7 +237,7 @@ func uuidBytes(m listing.HomeMember) []byte {
 }
 
 // homeJoin queues what follows from a judgement, but that the advert itself is settled, and returns its reasons.
-func homeJoin(ctx context.Context, tx pgx.Tx, b *pgx.Batch, v listing.Version, self listing.HomeMember,
+func homeJoin(ctx context.Context, tx db.Querier, b *pgx.Batch, v listing.Version, self listing.HomeMember,
 	others []listing.HomeMember, j listing.HomeJudgement, now time.Time) (reasons []byte, err error) {
 	l, id := v.Listing, v.Listing.ID()
 	reasons, figures, err := homeReasons(self, others, j)
@@ -329,7 +327,7 @@ WHERE id = ANY ($1::uuid[] || ARRAY(SELECT listing_id FROM home_members WHERE ho
 FOR NO KEY UPDATE`
 
 // homeHide queues the archiving of visible listings that another is shown in place of.
-func homeHide(ctx context.Context, tx pgx.Tx, b *pgx.Batch, ids []uuid.UUID, shown uuid.UUID, now time.Time) error {
+func homeHide(ctx context.Context, tx db.Querier, b *pgx.Batch, ids []uuid.UUID, shown uuid.UUID, now time.Time) error {
 	if len(ids) == 0 {
 		return nil
 	}
