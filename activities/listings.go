@@ -49,6 +49,7 @@ type rawStore interface {
 }
 
 type homeStore interface {
+	Kept(id uuid.UUID, revision int64) (listing.Version, bool)
 	Load(ctx context.Context, id uuid.UUID) (listing.Version, error)
 	JoinHome(ctx context.Context, v listing.Version, prefer []string, run listing.Run, now time.Time) (
 		j listing.HomeJudgement, others int, err error)
@@ -141,11 +142,27 @@ func (a *Listings) DedupeListing(ctx context.Context, job ListingJob) (ListingJo
 	return counted(ctx, listing.StageDedupe, job, a.dedupe)
 }
 
-func (a *Listings) dedupe(ctx context.Context, job ListingJob) (ListingJob, error) {
+// onVersion does a step with the stored version of the advert: with what the step before has kept of it or, where it
+// has changed since, as it is read.
+func (a *Listings) onVersion(ctx context.Context, job ListingJob, step func(context.Context, ListingJob,
+	listing.Version) (ListingJob, error)) (ListingJob, error) {
+	if v, ok := a.Store.Kept(job.Ref.ID(), job.Revision); ok {
+		if out, err := step(ctx, job, v); !errors.Is(err, listing.ErrMoved) {
+			return out, err
+		}
+	}
 	v, err := a.Store.Load(ctx, job.Ref.ID())
 	if err != nil {
 		return job, err
 	}
+	return step(ctx, job, v)
+}
+
+func (a *Listings) dedupe(ctx context.Context, job ListingJob) (ListingJob, error) {
+	return a.onVersion(ctx, job, a.joinHome)
+}
+
+func (a *Listings) joinHome(ctx context.Context, job ListingJob, v listing.Version) (ListingJob, error) {
 	job.Revision = v.Revision
 	now := a.Now()
 	if v.Withheld(a.stale(now)) { // it must not stand for a home that others offer
@@ -187,10 +204,10 @@ func (a *Listings) ImportListing(ctx context.Context, job ListingJob) (ListingJo
 }
 
 func (a *Listings) publish(ctx context.Context, job ListingJob) (ListingJob, error) {
-	v, err := a.Store.Load(ctx, job.Ref.ID())
-	if err != nil {
-		return job, err
-	}
+	return a.onVersion(ctx, job, a.publishVersion)
+}
+
+func (a *Listings) publishVersion(ctx context.Context, job ListingJob, v listing.Version) (_ ListingJob, err error) {
 	now := a.Now()
 	if v.HiddenBy != uuid.Nil {
 		job.Revision, job.Outcome, job.Note = v.Revision, Duplicate, "the same home as listing "+v.HiddenBy.String()

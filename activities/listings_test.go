@@ -66,6 +66,9 @@ type store struct {
 	payload string
 	staged  bool
 	version listing.Version
+	kept    *listing.Version // by the step before; its Row is not 0
+	moved   bool             // it has changed since
+	loaded  int              // how often version was read
 	home    listing.HomeJudgement
 	images  []listing.Image
 
@@ -85,12 +88,30 @@ func (s *store) Raw(context.Context, uuid.UUID) (listing.Payload, error) {
 	return listing.Payload{Revision: 3, Body: []byte(s.payload), Staged: s.staged, ScrapedAt: now}, s.gone
 }
 
-func (s *store) Load(context.Context, uuid.UUID) (listing.Version, error) { return s.version, s.gone }
+func (s *store) Kept(_ uuid.UUID, revision int64) (v listing.Version, ok bool) {
+	if s.kept == nil || s.kept.Revision != revision {
+		return v, false
+	}
+	return *s.kept, true
+}
 
-func (s *store) JoinHome(_ context.Context, _ listing.Version, prefer []string, run listing.Run, at time.Time) (
+func (s *store) Load(context.Context, uuid.UUID) (listing.Version, error) {
+	s.loaded++
+	return s.version, s.gone
+}
+
+// stale is the error of a step with v.
+func (s *store) stale(v listing.Version) error {
+	if v.Row == 0 || !s.moved {
+		return s.err
+	}
+	return fmt.Errorf("join: %w", listing.ErrMoved)
+}
+
+func (s *store) JoinHome(_ context.Context, v listing.Version, prefer []string, run listing.Run, at time.Time) (
 	listing.HomeJudgement, int, error) {
 	s.prefer, s.run, s.at = prefer, run, at
-	return s.home, 1, s.err
+	return s.home, 1, s.stale(v)
 }
 
 func (s *store) SaveNormalized(_ context.Context, l listing.Listing, _ listing.Payload, at time.Time) error {
@@ -113,7 +134,7 @@ func (s *store) SaveDuplicate(_ context.Context, _ listing.Ref, _ int64, of uuid
 func (s *store) Publish(_ context.Context, p listing.Publication, run listing.Run, at time.Time) ([]listing.Image,
 	error) {
 	s.publication, s.run, s.at = p, run, at
-	return s.images, s.err
+	return s.images, s.stale(p.Version)
 }
 
 func (s *store) Withhold(_ context.Context, _ listing.Version, run listing.Run, at time.Time) error {
@@ -216,6 +237,38 @@ func home(platform, id string) listing.Listing {
 	return listing.Listing{
 		Ref: listing.Ref{Platform: platform, PlatformID: id}, Title: "Beau 4½ rénové", RentCents: 150_000, Bedrooms: 2,
 		Rooms: 4.5, Address: prose.ParseAddress("4200 rue Saint-Denis, Montréal"), Latitude: &lat, Longitude: &lon,
+	}
+}
+
+// Steps read a version only where the step before has kept none, or the advert has changed since.
+func TestStepsOnKeptVersions(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		revision int64
+		moved    bool
+		loaded   int
+	}{
+		{"kept", 3, false, 0},
+		{"changed since", 3, true, 1},
+		{"kept of another revision", 4, false, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			read := listing.Version{Listing: home(ref.Platform, ref.PlatformID), Revision: 5}
+			kept := read
+			kept.Revision, kept.Row = 3, 1
+			s := &store{version: read, kept: &kept, moved: tt.moved}
+			a := &activities.Listings{Store: s, Now: clock}
+			for i, run := range []func(context.Context, activities.ListingJob) (activities.ListingJob, error){
+				a.DedupeListing, a.ImportListing,
+			} {
+				job, err := step(t, run, activities.ListingJob{Ref: ref, Revision: tt.revision})
+				require.NoError(t, err)
+				require.Equal(t, tt.loaded*(i+1), s.loaded)
+				require.Equal(t, int64(3+2*tt.loaded), job.Revision)
+			}
+		})
 	}
 }
 

@@ -90,7 +90,10 @@ func takeThrough(ctx context.Context, store *dblistings.Listings, a advert,
 		v listing.Version
 	)
 	load := func() (err error) {
-		v, err = store.Load(ctx, raw.ID())
+		var kept bool
+		if v, kept = store.Kept(raw.ID(), p.Revision); !kept {
+			v, err = store.Load(ctx, raw.ID())
+		}
 		return err
 	}
 	for _, c := range []struct {

@@ -43,7 +43,7 @@ const (
     (SELECT array_agg(DISTINCT i.perceptual) FROM listing_images i
         WHERE i.listing_id = r.id AND i.state = 'attached' AND i.perceptual IS NOT NULL),
     (SELECT array_agg(coalesce(p.home_id, a.other_id)) FROM home_apart a
-        LEFT JOIN home_members p ON p.listing_id = a.other_id WHERE a.listing_id = r.id)`
+        LEFT JOIN home_members p ON p.listing_id = a.other_id WHERE a.listing_id = r.id), r.xmin`
 	sqlHomeTables = `
 FROM near JOIN raw_listings r ON r.id = near.id
 LEFT JOIN listings l ON l.id = r.id
@@ -85,7 +85,7 @@ func homeMemberOf(row pgx.CollectableRow) (m listing.HomeMember, err error) {
 	var chosen *uuid.UUID
 	var photos []int64
 	err = row.Scan(&m.Listing, &m.Home, &m.Kind, &m.Status, &published, &m.Revision, &m.Live, &m.Offered, &m.Hidden,
-		&m.Pinned, &m.Enrolled, &m.Shown, &chosen, &photos, &m.Apart)
+		&m.Pinned, &m.Enrolled, &m.Shown, &chosen, &photos, &m.Apart, &m.Row)
 	for _, p := range photos {
 		m.Listing.Photos = append(m.Listing.Photos, uint64(p)) //nolint:gosec // the same 64 bits
 	}
@@ -153,6 +153,9 @@ func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []str
 	read := homeAround(first, v, now)
 	err = db.TxBatches(ctx, s.pool, first, func(tx db.Querier) (*pgx.Batch, error) {
 		self, around := read()
+		if v.Row != 0 && v.Row != self.Row {
+			return nil, fault.Newf(fault.Transient, "%w", listing.ErrMoved)
+		}
 		others = len(around)
 		j = listing.JudgeHome(self, around, prefer, uuid.New())
 		b := new(pgx.Batch)
@@ -175,6 +178,9 @@ func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []str
 	}
 	if j.Matched != uuid.Nil || j.Left {
 		s.added.Wake(ctx)
+	}
+	if !j.Hidden {
+		s.kept.put(v)
 	}
 	return j, others, nil
 }

@@ -81,11 +81,13 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 const sqlListingLock = `/* sqlListingLock */ SELECT 1 FROM listings WHERE id = $1 FOR NO KEY UPDATE`
 
 // Fails, and the transaction with it, for an advert that was hidden since its version was read: the worker may have
-// been frozen in between. Who hides a visible listing locks it first, so this is a statement after sqlListingLock.
-const sqlHomeNotHidden = `/* sqlHomeNotHidden */
-SELECT 1 / (NOT m.hidden)::int FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = $1`
+// been frozen in between. Who hides a visible listing locks it first, so this is a statement after sqlListingLock. It
+// fails, too, for one whose row is gone or in another state than $2, unless that is 0.
+const sqlRawUnmoved = `/* sqlRawUnmoved */
+SELECT 1 / (($2 = '0'::xid OR EXISTS (SELECT FROM raw_listings WHERE id = $1 AND xmin = $2)) AND NOT EXISTS (
+    SELECT FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = $1 AND m.hidden))::int`
 
-const divisionByZero = "22012" // of sqlHomeNotHidden
+const divisionByZero = "22012" // of sqlRawUnmoved
 
 // Of an advert that was never published there is no listing to lock: who hides it, or undoes what showed it, is waited
 // for at its member. Of others that wait could be a deadlock, for a decision locks members before listings.
@@ -174,7 +176,8 @@ SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pe
 // audit trail's status, and its enrichment as SaveEnrichment does, all or nothing. What is new of the enrichment is
 // told by listings.published, and by listings.enriched where there is no such event. It returns the images that are
 // still to be fetched, none where images are off. A version that equals the published one changes nothing and causes no
-// event, and so does publishing one twice. One that was hidden since it was read is fault.Transient: load it again.
+// event, and so does publishing one twice. One that was hidden since it was read, or is from Kept and has changed since
+// then, is fault.Transient, by listing.ErrMoved: load it again.
 func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listing.Run,
 	now time.Time) ([]listing.Image, error) {
 	b := new(pgx.Batch)
@@ -182,7 +185,7 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 		b.Queue(sqlListingLock, p.Listing.ID())
 	}
 	b.Queue(sqlHomeHold, p.Listing.ID())
-	b.Queue(sqlHomeNotHidden, p.Listing.ID())
+	b.Queue(sqlRawUnmoved, p.Listing.ID(), p.Row)
 	tells := !p.Same || p.Published == "archived"
 	if tells {
 		if err := listingPublish(b, p, now); err != nil {
@@ -222,8 +225,7 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	err := db.Write(ctx, s.pool, b)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == divisionByZero {
-		return nil, fault.Newf(fault.Transient, "publish %s: another advert of its home is shown since it was read; "+
-			"load it again", p.Listing.Ref)
+		return nil, fault.Newf(fault.Transient, "publish %s: %w", p.Listing.Ref, listing.ErrMoved)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("publish %s: %w", p.Listing.Ref, err)

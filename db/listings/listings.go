@@ -27,11 +27,12 @@ type Listings struct {
 	pool  *pgxpool.Pool
 	added db.Waker        // to the outbox
 	rents chan placesRead // what was read last; whoever reads has it
+	kept  *keeper
 }
 
 // NewListings returns the listings kept in pool.
 func NewListings(pool *pgxpool.Pool) *Listings {
-	s := &Listings{pool, db.NewWaker(pool), make(chan placesRead, 1)}
+	s := &Listings{pool, db.NewWaker(pool), make(chan placesRead, 1), newKeeper()}
 	s.rents <- placesRead{}
 	return s
 }
@@ -298,22 +299,23 @@ func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (p listing.Payload, er
 	return p, nil
 }
 
-// An event of a step is written when the step changes what is stored, so it comes before that change. A step that runs
-// twice finds its own result.
-const sqlTellNormalized = `/* sqlTellNormalized */
-INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
-SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
-    SELECT FROM raw_listings
-    WHERE id = $7 AND (normalized_revision > $8 OR normalized_revision = $8 AND normalized = $9::jsonb))
-ON CONFLICT (message_id) DO NOTHING`
-
-// A revision that was brought to its end before keeps its outcome until the next: a replay counts it when it sees it.
+// An event of a step is written when the step changes what is stored, by what was there before. A step that runs twice
+// finds its own result. A revision that was brought to its end before keeps its outcome until the next: a replay counts
+// it when it sees it.
 const sqlRawNormalized = `/* sqlRawNormalized */
-UPDATE raw_listings SET normalized = $3, normalized_revision = $2,
+WITH told AS (
+    INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+    SELECT $4, $5, $6, $7, $8, $9 WHERE NOT EXISTS (
+        SELECT FROM raw_listings
+        WHERE id = $1 AND (normalized_revision > $2 OR normalized_revision = $2 AND normalized = $3::jsonb))
+    ON CONFLICT (message_id) DO NOTHING
+)
+UPDATE raw_listings r SET normalized = $3, normalized_revision = $2,
     status       = CASE WHEN revision = $2 AND settled_revision < $2 THEN 'normalized' ELSE status END,
     reasons      = CASE WHEN revision = $2 AND settled_revision < $2 THEN '[]' ELSE reasons END,
     duplicate_of = CASE WHEN revision = $2 AND settled_revision < $2 THEN NULL ELSE duplicate_of END
-WHERE id = $1 AND normalized_revision <= $2`
+WHERE id = $1 AND normalized_revision <= $2
+RETURNING ` + sqlKeptColumns
 
 // SaveNormalized stores the listing made of a payload and publishes listings.normalized, unless it is stored already.
 // When a newer revision has arrived meanwhile, this one is processed all the same: it does not settle the newer one,
@@ -328,11 +330,15 @@ func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, p list
 		return err
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlTellNormalized, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, l.ID(), p.Revision,
-		doc)
 	stepAdd(b, listingStep{ID: l.ID(), Revision: p.Revision, Pass: &p.Pass, Step: "normalized", Same: true, At: now})
-	b.Queue(sqlRawNormalized, l.ID(), p.Revision, doc)
-	return fault.Wrap(db.Write(ctx, s.pool, b), "save normalized %s", l.Ref)
+	v := listing.Version{Revision: p.Revision}
+	b.Queue(sqlRawNormalized, l.ID(), p.Revision, doc, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body,
+		m.CreatedAt).Query(keptOf(&v, doc))
+	if err := db.Write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("save normalized %s: %w", l.Ref, err)
+	}
+	s.kept.put(v)
+	return nil
 }
 
 const sqlTellRejected = `/* sqlTellRejected */

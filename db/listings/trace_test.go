@@ -62,7 +62,7 @@ func TestEventsRememberTheirTrace(t *testing.T) {
 			require.NotContains(t, a.Value.String(), "4 ½", "a statement's values are not recorded")
 		}
 	}
-	require.Equal(t, []string{"sqlTrace", "sqlTellNormalized", "sqlListingStep", "sqlRawNormalized", "batch start", "step"},
+	require.Equal(t, []string{"sqlTrace", "sqlListingStep", "sqlRawNormalized", "batch start", "step"},
 		names, "statements of the trace, by name, and none outside of it")
 }
 

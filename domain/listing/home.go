@@ -96,6 +96,7 @@ type HomeMember struct {
 	Shown     uuid.UUID   // of its home
 	Chosen    uuid.UUID   // of its home: a person wants this one to be shown; zero = none
 	Apart     []uuid.UUID // homes that a person said it is not of
+	Row       uint32      // as Version.Row
 }
 
 // ID is that of the member's listing.

@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,7 +37,12 @@ type Version struct {
 
 	Enriched   *Enrichment // as it is stored; nil = none
 	EnrichedOf int64       // the revision that it was made of
+
+	Row uint32 // state of the stored advert; 0 = it was read by itself, and what is done with it does not depend on that
 }
+
+// ErrMoved means that an advert has changed since its version was read: it is to be read again.
+var ErrMoved = errors.New("it has changed since it was read; load it again")
 
 // Enriching is the version as it is enriched.
 func (v Version) Enriching() Enriching {

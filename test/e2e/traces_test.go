@@ -160,7 +160,7 @@ func (w *world) traces(seen *spans, roles map[string]*process) {
 		activity("NormalizeListing", "sqlRawPayload"),
 		activity("NormalizeListing", "batch start", "sqlRawNormalized"),
 		activity("NormalizeListing", "publish listings.normalized"),
-		activity("DedupeListing", "sqlRawLoad"),
+		activity("DedupeListing", "batch start", "sqlHomeOthers"),
 		activity("ImportListing", "batch start", "sqlListingSave"),
 		activity("ImportListing", "publish listings.published"),
 		activity("AttachImage", "GET"),
