@@ -221,7 +221,7 @@ func (a *Imports) noted(ctx context.Context, u contact.Import, before int, read 
 }
 
 // slice cuts a file for a while, and says whether there is more. Where a worker has died or hung with it before, it is
-// noted, and one such file is cut at a time: a file is cut next to others, and the worker may have ended by one of them.
+// noted, and one such file is cut at a time: a file is cut next to others, and the worker may have died by one of them.
 func (a *Imports) slice(ctx context.Context, u contact.Import, end time.Time) (n int, more bool, err error) {
 	cut := func() (err error) {
 		n, err = a.cut(ctx, u, end)

@@ -52,9 +52,9 @@ const MaxItems = 500
 // AtOnceMost is how many notices of a target are on their way at once.
 const AtOnceMost = 2
 
-// BegunAtOnce is how many notices of a tenant a worker process begins in a second: five for each core that it may use, or
-// one for two cores where the machine is short of them, and one at least. A notice takes some 40 ms of a core, most of it
-// Temporal's: a tenant that is told much waits for itself, and what comes meanwhile is told together.
+// BegunAtOnce is how many notices of a tenant a worker process begins in a second: five for each core that it may use,
+// or one for two cores where the machine is short of them, and one at least. A notice takes some 40 ms of a core, most
+// of it Temporal's: a tenant that is told much waits for itself, and what comes meanwhile is told together.
 func BegunAtOnce(cores int, short bool) int {
 	if short {
 		return max(1, cores/2)
