@@ -381,7 +381,7 @@ func (c *catalog) named(table, verb, set string) (columns []string) {
 }
 
 // statement begins a statement: those of the house with their names.
-var statement = regexp.MustCompile(`^(/\* sql\w+ \*/|(SELECT|WITH|INSERT|UPDATE|DELETE|DECLARE|COPY)\s)`)
+var statement = regexp.MustCompile(`^(/\* sql\w+ \*/|(SELECT|WITH|INSERT|UPDATE|DELETE FROM|DECLARE|COPY)\s)`)
 
 // needs are the statements of each part, and their privileges.
 func needs(t *testing.T) (statements map[string][]string, of map[string]privileges) {
