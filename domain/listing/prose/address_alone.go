@@ -116,12 +116,13 @@ func (p *Prose) streetHead(i int) bool {
 }
 
 // homeOn tells whether "sur" or "on" at i puts the home of an advert on a street: "beau 4 ½ situé sur", "the house is
-// on". "Balcon donnant sur" and "arrêt d'autobus sur" do not.
+// on". "Balcon donnant sur" and "cafés sur" do not, nor does "Sur la rue Masson, des commerces".
 func (p *Prose) homeOn(i int, headline bool) bool {
-	home := headline || p.itemStart(i)
+	home := headline || p.itemStart(i) && !p.shopsAlong(i)
 	for k := i - 1; k >= 0 && k >= i-14 && !p.stop(k+1); k-- {
 		switch w := p.word(k); {
-		case offStreet[w], nearWords[w] && w != "in" && w != "of" && w != "the" && w != "en", p.about(k, anAmenity|aParking):
+		case otherThings[w], shops[w], nearWords[w] && w != "in" && w != "of" && w != "the" && w != "en",
+			p.about(k, anAmenity|aParking):
 			return false
 		case homeLeads[w], p.words[k].half, kinds[w] != "", p.about(k, aType), p.about(k, aBedroom) && p.num(k-1) != nil,
 			w == "located", w == "situated", w == "loue", w == "sommes", w == "immeuble", w == "building":
@@ -131,7 +132,22 @@ func (p *Prose) homeOn(i int, headline bool) bool {
 	return home
 }
 
-// offStreet before "sur" or "on" and a street say that something else than the home is there.
-var offStreet = set("donnant donne donnent vue vues view views acces access fenetre fenetres windows entree entrees " +
-	"entrance balcon balcons terrasse cour arret arrets stop stops commerces restaurants restaurant magasins services shops " +
-	"shopping transports transport commun epicerie parc park ecole school visites bureau office marche walk vignette")
+// shopsAlong tells whether shops are what the sentence behind "sur" or "on" at i has on the street, and not what the
+// home is near.
+func (p *Prose) shopsAlong(i int) bool {
+	for k := i + 1; k <= i+14 && !p.stop(k); k++ {
+		switch w := p.word(k); {
+		case shops[w]:
+			return true
+		case w == "pres", w == "proche", w == "proximite", w == "near", w == "close", w == "pas", w == "min", w == "minutes",
+			w == "steps", w == "coin", w == "corner", p.words[k].half, p.about(k, aType|aBedroom):
+			return false
+		}
+	}
+	return false
+}
+
+// otherThings before "sur" or "on" and a street say that something else than the home is there, as do shops.
+var otherThings = set("donnant donne donnent vue vues view views acces access fenetre fenetres windows entree entrees " +
+	"entrance balcon balcons terrasse cour arret arrets stop stops transport transports commun visites bureau office marche " +
+	"walk vignette services shopping")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -477,13 +478,16 @@ func (p *Prose) original(i, j int) string {
 
 // properName tells whether the word at i is a name in a headline: capitalized, and not a word of the trade.
 func (p *Prose) properName(i int) bool {
+	if i >= len(p.words) {
+		return false
+	}
 	t := &p.words[i]
 	if t.kind != word || len(t.w) < 4 && t.w != "st" && t.w != "ste" || t.topic != 0 || adjectives[t.w] || notNames[t.w] ||
 		!t.space {
 		return false
 	}
-	r := []rune(p.text[p.at[t.start]:])
-	return len(r) > 0 && unicode.IsUpper(r[0])
+	r, _ := utf8.DecodeRuneInString(p.text[p.at[t.start]:])
+	return unicode.IsUpper(r)
 }
 
 var notNames = set("pieces personnes dollars minutes grand grande tout avec pour dans ideal superbe beau belle neuf " +

@@ -146,9 +146,10 @@ func (p *Prose) washer(i, end int) string {
 		return "washer_dryer_hookups"
 	}
 	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ',' && !p.buildingBegins(k); k++ {
-		switch p.word(k) {
-		case "commune", "communes", "partagee", "partagees", "shared", "common", "payante", "payantes", "monnaie", "cout":
+		if laundryShared[p.word(k)] {
 			return "laundry_in_building"
+		}
+		switch p.word(k) {
 		case "immeuble":
 			if w := p.word(k - 2); p.word(k-1) == "l" && (w == "dans" || w == "de") {
 				return "laundry_in_building"
@@ -174,7 +175,8 @@ func (p *Prose) washer(i, end int) string {
 	return "washer_dryer"
 }
 
-var laundryShared = set("shared partagees partagee commune communes payantes")
+// laundryShared behind a washer say that it is the building's.
+var laundryShared = set("commune communes partagee partagees shared common payante payantes monnaie cout")
 
 // hookupNames are what a washer is joined to, or its place, before or after it.
 var hookupNames = set("inlet inlets outlet outlets hookup hookups connection connections connexion connexions entry " +
@@ -212,11 +214,14 @@ func (p *Prose) sharedAfter(i int) bool {
 		if p.buildingBegins(k) {
 			return false
 		}
-		switch p.word(k) {
-		case "commune", "communes", "partagee", "partagees", "payante", "payantes", "monnaie", "cout", "immeuble",
-			"buanderie", "demande", "load", "loads", "brassee",
-			"shared", "common", "coin", "building", "hook", "hookup", "hookups", "connections":
+		switch w := p.word(k); w {
+		case "immeuble", "buanderie", "demande", "load", "loads", "brassee", "coin", "building", "hook", "hookup", "hookups",
+			"connections":
 			return true
+		default:
+			if laundryShared[w] {
+				return true
+			}
 		}
 	}
 	return false

@@ -1,5 +1,10 @@
 package prose
 
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
 // adjectives may stand between a number and what it counts.
 var adjectives = set("grande grandes grand grands belle belles beau beaux bonne bonnes bon bons petite petites petit " +
 	"petits large larges big spacious spacieuse spacieuses spacieux fermee fermees closed close vraie vraies vrai full " +
@@ -61,8 +66,8 @@ func (p *Prose) capital(i int) bool {
 	if i < 0 || i >= len(p.words) {
 		return false
 	}
-	c := p.text[p.at[p.words[i].start]]
-	return c >= 'A' && c <= 'Z'
+	r, _ := utf8.DecodeRuneInString(p.text[p.at[p.words[i].start]:])
+	return unicode.IsUpper(r)
 }
 
 // ofSome tells whether the thing at i is that of some homes of the building: "certaines unités ont 2 salles de bain".

@@ -43,8 +43,9 @@ func (p *Prose) headsNearby(i int) (near bool) {
 
 // shops are what adverts list as near.
 var shops = set("depanneur depanneurs epicerie epiceries pharmacie pharmacies restaurant restaurants banque banques ecole " +
-	"ecoles garderie garderies parc parcs metro autobus cafe cafes boulangerie boutiques store stores bank banks " +
-	"pharmacy school schools park parks grocery groceries supermarket musee musees museum museums theatre theatres")
+	"ecoles garderie garderies parc parcs metro autobus cafe cafes boulangerie boulangeries boutique boutiques magasin " +
+	"magasins commerce commerces resto restos store stores shop shops bank banks bakery bakeries pharmacy school schools " +
+	"park parks grocery groceries supermarket supermarkets musee musees museum museums theatre theatres")
 
 // amongShops tells whether the laundry at i is one of the shops of the neighbourhood: "restaurants, dépanneur,
 // buanderie", "laundromat across the street".

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/page"
 )
@@ -37,7 +38,8 @@ func TestTopicsAreLinear(t *testing.T) {
 		"1er mai, bail ", "Août ou ", "Dec 1/", "Min. 4 months ", "pas de gros chiens ", "incluant tout : ", "internet by ",
 		"tenant by tenant ", "lights extra, ", "frais (environ ", "~(70$ ", "excl. hydro, incl. heat ",
 		"heat: gas ", "open hydro account ",
-		"in the owner name ", "no gym or pool, ", "laundry next to the ", "hydro 50/50 ", "dogs over 30 lbs "} {
+		"in the owner name ", "no gym or pool, ", "laundry next to the ", "hydro 50/50 ", "dogs over 30 lbs ",
+		"condo sur Drolet ", "8245 Drolet, ", "on Main ", "1600$, maintenant "} {
 		text := strings.Repeat(s, 100_000/len(s))
 		start := time.Now()
 		prose.ParseUtilities(text)
@@ -47,6 +49,7 @@ func TestTopicsAreLinear(t *testing.T) {
 		prose.ParseLease(text)
 		prose.ParseFloor(text)
 		prose.ParseAmenities(text)
+		_, _ = prose.Normalize(listing.Raw{Title: "Logement", Description: text}, prose.Stated{}) // rent, address and all else
 		took := time.Since(start)
 		t.Logf("%q: %v", s, took.Round(time.Millisecond))
 		assert.Less(t, took, 10*time.Second, "%q: alone on a core it is a fifth of a second", s)
