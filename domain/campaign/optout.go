@@ -135,6 +135,7 @@ var (
 			{nothing, warned, nextTime()},
 			{threatened, threatened, nextTime()},
 			{plain, plain, norMessages},
+			{plain, plain, withMessages},
 			{fresh, said, stops},
 			{fresh, weakly, weakStops},
 			{asked, halted, stops},

@@ -134,4 +134,7 @@ var (
 	)
 	// norMessages are behind what is plainly a stop: "I don't want your mails or your texts".
 	norMessages = rows(one("ni|or|nor|and|et|ou|y|o"), one("|de|de vos|vos|d|sus|tus|your|any"), ofMessages)
+	// withMessages are behind it, too: "leave me alone with your ads".
+	withMessages = rows(one("with|avec|con|com|mit"), one("your|these|this|vos|tes|ces|votre|cette|sus|su|tus|estos|"+
+		"esos|suas|essas|estas|ihrer|ihren|ihrem|eurer|euren|eurem|deiner|deinen|deinem|diesem|diesen|dieser"), ofMessages)
 )

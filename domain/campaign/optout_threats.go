@@ -15,7 +15,10 @@ func objections() []string {
 		rows(one("i"), one("object to|withdraw|revoke|do not consent to|don t consent to|did not consent to"),
 			one("|my|the|your|any"), one("consent|use of my data|use of my number|being contacted|these messages|"+
 				"receiving messages|direct marketing|marketing"), one("|for marketing|for advertising|to be contacted|"+
-				"to receive messages")), // English
+				"to receive messages")),
+		rows(one("i"), one("do not want|don t want|dont want|no longer want|do not wish|don t wish|no longer wish"),
+			one("to be|to stay|to remain"), one("on|in|part of|a part of"), one("this|your|any of your"),
+			one("list|lists|mailing list|mailing lists|contact list|contacts|distribution list|database|system")), // English
 
 		rows(one("cessez|arretez|cesser|arreter|cesse|arrete|mettez fin a|mettre fin a"), one("|toute|toutes|les|vos|la|"+
 			"le|tout|ces"), one("communication|communications|contact|contacts|correspondance|sollicitation|sollicitations|"+
@@ -31,6 +34,8 @@ func objections() []string {
 			one("que|a que"), one("me contacten|me escriban|me manden mensajes|me envien mensajes|usen mis datos|"+
 				"usen mi numero"), one("|por este medio|por aqui|por whatsapp|a este numero")),
 		rows(one("retiro|revoco"), one("mi consentimiento|mi autorizacion")),
+		rows(one("ya no|no|nunca"), one("me|nos"), one("vuelvan a|vuelva a|vuelvas a"), one("escribir|contactar|"+
+			"molestar|textear|mandar mensajes|enviar mensajes|mandar mensaje")),
 		rows(one("me opongo"), one("al uso de mis datos|al tratamiento de mis datos|a recibir publicidad|"+
 			"a recibir mensajes"),
 			one("|con fines publicitarios|con fines comerciales|para fines publicitarios")), // Spanish
@@ -40,6 +45,8 @@ func objections() []string {
 		rows(one("nao autorizo|nao autorizei|nao dou permissao para|nao consinto"), one("|que|o"), one("me contatem|"+
 			"me mandem mensagem|me mandem mensagens|contato|contacto|uso dos meus dados|uso do meu numero"),
 			one("|por aqui|por whatsapp|por este meio")),
+		rows(one("nao|nunca mais"), one("voltem a|volte a"), one("me escrever|me contatar|me incomodar|"+
+			"me mandar mensagem|me mandar mensagens|me enviar mensagem|me enviar mensagens")),
 		rows(one("retiro|revogo"), one("meu consentimento|o meu consentimento|minha autorizacao")),
 		rows(one("nao me"), one("contatar|contactar|mandar mensagem|mandar mensagens|enviar mensagem|enviar mensagens|"+
 			"escrever|incomodar|importunar"), one("|mais|nunca mais|novamente|de novo")), // Portuguese
@@ -47,6 +54,8 @@ func objections() []string {
 		rows(one("ich widerspreche"), one("der|jeder|dem|jeglicher"), one("nutzung|verwendung|verarbeitung|weitergabe|"+
 			"speicherung|kontaktaufnahme|werbung|erhalt"), one("|meiner daten|meiner nummer|meiner personenbezogenen daten|"+
 			"durch sie"), one("|zu werbezwecken|fur werbezwecke|fur werbung|zu werbung")),
+		rows(one("ich mochte|ich will|ich moechte"), one("nicht mehr|nicht langer"), one("auf|in"), one("ihrer|eurer|"+
+			"deiner|dieser|ihrem|eurem"), one("liste|verteiler|mailingliste|kontaktliste|datenbank"), one("stehen|sein")),
 		rows(one("ich widerrufe|ich ziehe"), one("meine|die|jede"), one("einwilligung|zustimmung|erlaubnis"),
 			one("|zuruck|zum erhalt von nachrichten|zur kontaktaufnahme")),
 		rows(one("stellen sie|stellt|stell|stelle"), one("die|diese|ihre|eure|deine|das|den|alle|jede|jeden|jegliche|"+
@@ -114,16 +123,25 @@ func nextTime() []string {
 			one("|me"), one("again|one more time|once more|anymore")),
 		rows(one("if you|if u|if you guys"), one("keep"), one("texting|messaging|writing|spamming|bothering|harassing|"+
 			"contacting|sending"), one("|me|to me|me messages|me this")),
+		rows(one("if i"), one("get|receive|see"), one("one more|another|one single|any more"), one("message|text|msg|"+
+			"sms|messages|texts"), one("|from you|from you guys|from this number")),
 		one("if this continues|if this keeps up|if it continues|if you don t stop|if you dont stop|if you do not stop|"+
 			"next time"), // English
 		one("si ca continue|si vous continuez|si tu continues|si ca n arrete pas|si vous m ecrivez encore|"+
 			"si vous n arretez pas|la prochaine fois"), // French
+		rows(one("si je"), one("recois|vois"), one("encore un|un autre|encore un seul|un seul autre"), one("message|texto|"+
+			"sms|courriel"), one("|de vous|de votre part")),
+		rows(one("si"), one("recibo|me llega"), one("otro|un|un solo|otro solo"), one("mensaje|mensaje mas"), one("|suyo|"+
+			"de ustedes")),
 		rows(one("si"), one("siguen|sigue|sigues|continuan|vuelven a|vuelve a"), one("|molestando|escribiendo|mandando|"+
 			"enviando mensajes|mandando mensajes|escribiendome|molestandome|molestar|escribirme|asi|con esto")),
 		one("si no paran|si no dejan de molestar|la proxima vez"), // Spanish
 		rows(one("se"), one("continuarem|continuar|continuam|insistirem"), one("|mandando mensagem|mandando mensagens|"+
 			"assim|me incomodando|incomodando|com isso")),
+		rows(one("se eu|se"), one("receber"), one("outra|mais uma"), one("mensagem"), one("|sua|de voces")),
 		one("se nao pararem|da proxima vez"), // Portuguese
+		rows(one("wenn ich"), one("noch eine|nochmal eine|wieder eine"), one("nachricht|sms|mail"), one("|von ihnen|"+
+			"von euch"), one("bekomme|erhalte")),
 		rows(one("wenn sie|wenn ihr|wenn du|falls sie|falls ihr"), one("weiter|mir weiter|nochmal|mir nochmal|"+
 			"mir noch einmal|noch einmal"), one("schreiben|schreibt|schreibst|machen|macht|nerven|nervt")),
 		one("wenn das so weitergeht|wenn das nicht aufhort|beim nachsten mal"), // German

@@ -77,11 +77,13 @@ func clearWords() []string {
 	german := one("auf mir zu|auf mich zu|auf uns zu|auf damit mir zu")
 	return slices.Concat(
 		one("remove me|take me off|be removed|be unsubscribed|get me off|get off my phone|"+
-			"lose my number|forget my number|leave me alone|leave us alone|leave me be|do not disturb me|"+
+			"lose my number|forget my number|leave me be|do not disturb me|"+
 			"no more contact|no more of these|no more of this|no more of that|no more of it"),
-		rows(english, one("texting|messaging|msging|txting|contacting|writing|writing to|spamming|harassing|"+
-			"bothering|bugging|annoying|disturbing|pestering|emailing|e mailing|calling"), one("me|us|this number|"+
-			"my number|my phone|people")),
+		rows(one("leave"), one("me|us|this number|my number|my phone|this phone"), one("alone")),
+		rows(slices.Concat(english, one("mind not|do you mind not")), one("texting|messaging|msging|txting|contacting|"+
+			"writing|writing to|spamming|harassing|bothering|bugging|annoying|disturbing|pestering|emailing|e mailing|"+
+			"calling"), one("me|us|this number|my number|my phone|this phone|people")),
+		rows(one("be taken|be removed|be deleted|be erased"), fromLists),
 		rows(one("i"), one("do not|don t|dont|no longer|never"), one("want|wish|wanna|care"), one("to get|get|to see"),
 			one("any more|more|your|these|those"), one("offers|listings|stuff|things")),
 		one("cancel my subscription|end my subscription|stop my subscription|cancel this subscription|"+
@@ -229,6 +231,7 @@ func sendings() []string {
 		rows(one("do not|don t|dont|never|no longer"), one("send|text|message|forward"), one("me|us|this number"),
 			one("|any|any more|anymore")),
 		rows(one("do not|don t|dont"), one("send|text|message"), one("any more|anymore|more|again")),
+		rows(one("do not|don t|dont"), one("send"), one("|me|us|this number"), one("further|any further")),
 		rows(one("i"), one("do not|don t|dont|no longer|never"), one("want|wish|wanna|care"), one("to receive|"+
 			"receive|to hear from you|to be sent|to be contacted|to be texted")),
 		rows(one("to stop|not to"), one("receive|receiving|get|getting|be contacted|be texted|be messaged")),
@@ -285,7 +288,8 @@ func demands() []string {
 		// Alone these may be said of a flat.
 		rows(one("i"), one("do not|don t|dont|no longer|never"), one("want|wish|wanna|care"), one("to get|get|to see")),
 		// English
-		one("assez de|assez avec|plus de|fini les|arretez avec|arrete avec|arretez|basta de|arretez tous|stop a|"+
+		one("assez de|assez avec|plus de|plus aucun|plus aucune|"+
+			"fini les|arretez avec|arrete avec|arretez|basta de|arretez tous|stop a|"+
 			"stop aux|stop avec|stop les|je ne veux plus|je ne veux plus de|je ne veux pas de|je veux plus de|"+
 			"je veux pu de|je veux plus|je ne veux pas|marre de|y en a marre de|j en ai marre de|tanne de|pu de"),
 		// French
@@ -417,7 +421,7 @@ var endings = []string{
 	"a nouveau", // French
 	"de la lista", "de su lista", "de esta lista", "ya", "ahora", "ya mismo", "ahora mismo", "a este numero",
 	"de una vez",
-	"mas", "nunca mas", "inmediatamente", "de sus contactos", "de su base de datos", "de tu lista", "de ustedes",
+	"mas", "nunca mas", "jamas", "inmediatamente", "de sus contactos", "de su base de datos", "de tu lista", "de ustedes",
 	"suyos", "suyas", "tuyos", "tuyas", "vuestros", "vuestras", "de su parte", "conmigo", "de nuevo", "nuevamente",
 	"otra vez", // Spanish
 	"da lista", "desta lista", "da sua lista", "agora", "ja", "imediatamente", "mais", "nunca mais",
