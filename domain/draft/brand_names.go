@@ -54,7 +54,7 @@ func makerOf(s string) string {
 	case "no brand", "keine", "default", "generic", "brand", "see all", "other":
 		return ""
 	}
-	if allWares(labelKey(s)) {
+	if allWares(labelKey(s)) || isNobody(labelKey(s)) {
 		return ""
 	}
 	if nothing(s) {
@@ -78,7 +78,7 @@ func isStatement(s string) bool {
 	}
 	lower := strings.ToLower(s)
 	first, rest, _ := strings.Cut(lower, " ")
-	if madeIn[first] && beginsWithAny(rest, inWhere) ||
+	if madeIn[first] && len(words) > 2 && beginsWithAny(rest, inWhere) || // "Made In" is a name
 		sayWords[first] && (strings.HasPrefix(s, first) || strings.HasSuffix(s, rest)) {
 		return true
 	}
@@ -95,8 +95,9 @@ func isStatement(s string) bool {
 }
 
 var (
-	madeIn  = wordSet("made hergestellt fabriqué fabricado hecho prodotto feito gemaakt")
-	inWhere = []string{"in", "en", "au", "à"}
+	madeIn = wordSet(`made hergestellt fabriqué fabricado hecho prodotto feito gemaakt manufactured produced assembled
+		produit produziert elaborado fabricato produzido`)
+	inWhere = []string{"in", "en", "au", "aux", "à", "em", "no", "na"}
 	// sayWords begin statements, verbWords are within them, and joinWords within names.
 	sayWords = wordSet(`see siehe voir ver vedi zie please bitte available your these not no nicht kein keine
 		pas non contact`)
@@ -124,6 +125,33 @@ func allWares(key string) bool {
 	}
 	return n > 1
 }
+
+// isNobody says that a text, as keys of labels are written, is about makers and names none: "various manufacturers",
+// "marque non précisée".
+func isNobody(key string) bool {
+	vague, makers := false, false
+	for w := range strings.FieldsSeq(key) {
+		switch {
+		case makerWords[w]:
+			makers = true
+		case vagueWords[w]:
+			vague = true
+		default:
+			return false
+		}
+	}
+	return vague && makers
+}
+
+var (
+	makerWords = wordSet(`brand brands manufacturer manufacturers maker makers marke marken hersteller marque marques
+		fabricant fabricants marca marcas fabricante fabricantes marche produttore produttori merk merken fabrikant`)
+	vagueWords = wordSet(`various several unknown unspecified not specified stated diverse verschiedene mehrere unbekannt
+		unbekannte unbekannter nicht angegeben divers diverses plusieurs différents différentes inconnu inconnue non
+		précisé précisée spécifié spécifiée varios varias desconocido desconocida no especificado especificada vários
+		várias diversos diversas desconhecido desconhecida não especificada informado informada vari varie sconosciuto
+		sconosciuta specificato specificata onbekend onbekende niet opgegeven`)
+)
 
 var (
 	andWords = wordSet("and und et y e en og och ja i a")
