@@ -153,7 +153,7 @@ func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []str
 	read := homeAround(first, v, now)
 	err = db.TxBatches(ctx, s.pool, first, func(tx db.Querier) (*pgx.Batch, error) {
 		self, around := read()
-		if v.Row != 0 && v.Row != self.Row {
+		if v.Row != 0 && (v.Row != self.Row || self.Status != "") {
 			return nil, fault.Newf(fault.Transient, "%w", listing.ErrMoved)
 		}
 		others = len(around)

@@ -82,9 +82,11 @@ const sqlListingLock = `/* sqlListingLock */ SELECT 1 FROM listings WHERE id = $
 
 // Fails, and the transaction with it, for an advert that was hidden since its version was read: the worker may have
 // been frozen in between. Who hides a visible listing locks it first, so this is a statement after sqlListingLock. It
-// fails, too, for one whose row is gone or in another state than $2, unless that is 0.
+// fails, too, unless $2 is 0, for one whose row is gone or in another state than $2, or that is published: an older
+// version, whose worker was frozen or killed meanwhile, leaves the row as it is.
 const sqlRawUnmoved = `/* sqlRawUnmoved */
-SELECT 1 / (($2 = '0'::xid OR EXISTS (SELECT FROM raw_listings WHERE id = $1 AND xmin = $2)) AND NOT EXISTS (
+SELECT 1 / (($2 = '0'::xid OR EXISTS (SELECT FROM raw_listings WHERE id = $1 AND xmin = $2)
+    AND NOT EXISTS (SELECT FROM listings WHERE id = $1)) AND NOT EXISTS (
     SELECT FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = $1 AND m.hidden))::int`
 
 const divisionByZero = "22012" // of sqlRawUnmoved

@@ -99,6 +99,37 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// An older version that is published meanwhile, by a worker that was frozen, leaves the advert's row as it is: what is
+// kept says all the same that it is published for the first time.
+func TestKeptBesideAnOlderVersion(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	s := dblistings.NewListings(pool)
+	l := flat("kijiji", 1)
+	receive(t, s, arrival(l.Ref, l.Title, 0))
+	require.NoError(t, s.SaveNormalized(ctx, l, payload(1), dbtest.After(1)))
+	older, err := s.Load(ctx, l.ID())
+	require.NoError(t, err)
+	receive(t, s, arrival(l.Ref, "another", 2))
+	l.RentCents += 100
+	require.NoError(t, s.SaveNormalized(ctx, l, payload(2), dbtest.After(3)))
+	v, ok := s.Kept(l.ID(), 2)
+	require.True(t, ok)
+
+	_, err = s.Publish(ctx, listing.Publication{Version: older}, runOf(l.Ref), dbtest.After(4))
+	require.NoError(t, err)
+	_, _, err = s.JoinHome(ctx, v, nil, runOf(l.Ref), dbtest.After(5))
+	require.ErrorIs(t, err, listing.ErrMoved)
+	_, err = s.Publish(ctx, listing.Publication{Version: v}, runOf(l.Ref), dbtest.After(5))
+	require.ErrorIs(t, err, listing.ErrMoved)
+	read, err := s.Load(ctx, l.ID())
+	require.NoError(t, err)
+	_, err = s.Publish(ctx, listing.Publication{Version: read}, runOf(l.Ref), dbtest.After(6))
+	require.NoError(t, err)
+	require.Equal(t, []string{"created", "price"}, dbtest.Query[string](t, pool, "SELECT kind FROM listing_events ORDER BY at"))
+}
+
 // Versions whose next step never comes do not pile up.
 func TestKeptAreFew(t *testing.T) {
 	t.Parallel()
