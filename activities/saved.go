@@ -250,7 +250,9 @@ func (a *Notices) missed(ctx context.Context, job NoticeJob, n saved.Notice, cau
 	now := a.Now()
 	class, after := fault.Of(cause)
 	counts, pause := n.Missed(cause, now)
-	after = a.Turns.pause(&n, now, max(after, pause))
+	if after = max(after, pause); !class.Final() {
+		after = a.Turns.pause(&n, now, after)
+	}
 	tries, err := a.Store.PutOffNotice(ctx, job.Tenant, job.ID, saved.Pause{
 		Until: now.Add(after), At: now, Reason: cause.Error(), Astray: errors.Is(cause, saved.ErrUnreached), Counts: counts,
 	})

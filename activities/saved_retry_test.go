@@ -116,6 +116,15 @@ func TestTellNoticePausesOfATenant(t *testing.T) {
 		require.Equal(t, now.Add(after), w.until)
 		return after
 	}
+	for range 10 { // nothing of these is tried again
+		w := &noticeWorld{
+			notice: saved.Notice{Tenant: "mallory", Channel: saved.Webhook, State: "started", On: true, Items: []saved.Item{{}}},
+			fail:   fault.Newf(fault.Gone, "it answered 410"),
+		}
+		a := activities.Notices{Store: w, Send: w, Metrics: w, Turns: turns, Now: func() time.Time { return now }}
+		_, err := a.TellNotice(t.Context(), activities.NoticeJob{Tenant: "mallory"})
+		require.NoError(t, err)
+	}
 	for i := range 3000 {
 		require.Equal(t, 5*time.Second+time.Duration(i/3)*time.Second, fail("mallory", saved.Webhook, 0))
 	}
