@@ -11,6 +11,8 @@ import (
 // Pulse is the progress that the heartbeats of an activity carry, for the worker that takes over when this one dies.
 // The worker sends the heartbeats; the activity reports its progress with progress.
 type Pulse struct {
+	lived int // ends.Lived of the tries before
+
 	mu   sync.Mutex
 	last any // the last progress; nil = none was reported
 }
@@ -25,13 +27,16 @@ func WithPulse(ctx context.Context) (context.Context, *Pulse) {
 		var said json.RawMessage
 		if activity.GetHeartbeatDetails(ctx, &said) == nil && len(said) > 0 {
 			p.last = said
+			p.lived = p.ends().Lived
 		}
 	}
 	return context.WithValue(ctx, pulseKey{}, p), p
 }
 
-// Beat sends a heartbeat of the activity of ctx to Temporal, with its last progress.
+// Beat sends a heartbeat of the activity of ctx to Temporal, with its last progress, also when ctx has ended: the SDK
+// would send nothing then, and a store that does not answer takes the time of ctx until that is to be told.
 func (p *Pulse) Beat(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx) // the SDK bounds each request
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.last == nil {
@@ -76,31 +81,31 @@ type ends struct {
 	Untold bool `json:"untold,omitempty"`
 }
 
-// endsOf is how the tries up to this one have ended, as far as they could tell, and whether this one has told so.
-func endsOf(ctx context.Context) (e ends, this bool) {
-	p, ok := ctx.Value(pulseKey{}).(*Pulse)
-	if !ok {
-		return e, false
+// ends is how the tries up to this one have ended, as far as they could tell. p is locked.
+func (p *Pulse) ends() (e ends) {
+	switch last := p.last.(type) {
+	case ends:
+		return last
+	case json.RawMessage:
+		if json.Unmarshal(last, &e) != nil {
+			return ends{} // of another kind
+		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if told, ok := p.last.(ends); ok {
-		return told, true
-	}
-	if last, ok := p.last.(json.RawMessage); ok && json.Unmarshal(last, &e) != nil {
-		return ends{}, false // of another kind
-	}
-	return e, false
+	return e
 }
 
-// tellEnds tells the next try of an activity how those up to this one have ended.
+// tellEnds tells the next try of an activity how those up to this one have ended. It may be called at any time.
 func tellEnds(ctx context.Context, change func(*ends)) {
-	if _, ok := ctx.Value(pulseKey{}).(*Pulse); !ok {
+	p, ok := ctx.Value(pulseKey{}).(*Pulse)
+	if !ok {
 		return
 	}
-	e, _ := endsOf(ctx)
+	p.mu.Lock()
+	e := p.ends()
 	change(&e)
-	progress(ctx, e)
+	p.last = e
+	p.mu.Unlock()
+	p.Beat(ctx)
 }
 
 // tellAlive tells the next try of an activity that this one has ended alive, which our store could not be told.
@@ -108,10 +113,21 @@ func tellAlive(ctx context.Context) {
 	tellEnds(ctx, func(e *ends) { e.Untold = true })
 }
 
+// untold says whether the last try that has ended told so by tellAlive, and countTry has not told the store since.
+func untold(ctx context.Context) bool {
+	p, ok := ctx.Value(pulseKey{}).(*Pulse)
+	if !ok {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ends().Untold
+}
+
 // countTry counts a try that begins, by begin. Where the one before could only tell this one that it has ended alive,
 // that is stored first, by end.
 func countTry(ctx context.Context, end func() error, begin func() (int, error)) (begun int, err error) {
-	if before, this := endsOf(ctx); before.Untold && !this {
+	if untold(ctx) {
 		if err := end(); err != nil {
 			return 0, err
 		}
@@ -129,11 +145,40 @@ func deaths(ctx context.Context) int {
 	if !activity.IsActivity(ctx) {
 		return 0
 	}
-	e, _ := endsOf(ctx)
-	return max(int(activity.GetInfo(ctx).Attempt)-1-e.Lived, 0)
+	before := int(activity.GetInfo(ctx).Attempt) - 1
+	if p, ok := ctx.Value(pulseKey{}).(*Pulse); ok {
+		before -= p.lived
+	}
+	return max(before, 0)
 }
 
 // tellLived tells the next tries of an activity that this one has ended alive.
 func tellLived(ctx context.Context) {
 	tellEnds(ctx, func(e *ends) { e.Lived++ })
+}
+
+// tellStop does tellLived as soon as the worker is asked to stop, or else when the function that it returns is called
+// with an error. Once the grace of the stop is over, ctx ends, and the process a moment later: that is too late.
+func tellStop(ctx context.Context) (end func(error)) {
+	if !activity.IsActivity(ctx) {
+		return func(error) {}
+	}
+	stops, ended := activity.GetWorkerStopChannel(ctx), make(chan struct{})
+	var telling sync.WaitGroup
+	told := false
+	telling.Go(func() {
+		select {
+		case <-stops:
+			told = true
+			tellLived(ctx)
+		case <-ended:
+		}
+	})
+	return func(err error) {
+		close(ended)
+		telling.Wait()
+		if err != nil && !told {
+			tellLived(ctx)
+		}
+	}
 }

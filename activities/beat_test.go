@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/mtlrent/conveyor/activities"
 )
@@ -35,6 +37,50 @@ func TestBeatsRepeatWhatWasSaid(t *testing.T) {
 	_, err := env.ExecuteActivity("wait")
 	require.NoError(t, err)
 	require.Equal(t, 7, <-beats)
+}
+
+// outbound hands the heartbeats of activities on, and says whether their contexts have ended.
+type outbound struct {
+	interceptor.WorkerInterceptorBase
+	interceptor.ActivityInboundInterceptorBase
+	interceptor.ActivityOutboundInterceptorBase
+	ended chan error
+}
+
+func (o *outbound) InterceptActivity(
+	_ context.Context, next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
+	o.ActivityInboundInterceptorBase.Next = next
+	return o
+}
+
+func (o *outbound) Init(next interceptor.ActivityOutboundInterceptor) error {
+	o.ActivityOutboundInterceptorBase.Next = next
+	return o.ActivityInboundInterceptorBase.Init(o)
+}
+
+func (o *outbound) RecordHeartbeat(ctx context.Context, details ...any) {
+	o.ended <- ctx.Err()
+	o.ActivityOutboundInterceptorBase.RecordHeartbeat(ctx, details...)
+}
+
+// What is to be told after the end of a context is told: the SDK sends nothing with one that has ended.
+func TestBeatsAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	o := &outbound{ended: make(chan error, 10)}
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{o}})
+	env.RegisterActivityWithOptions(func(ctx context.Context) error {
+		ctx, pulse := activities.WithPulse(ctx)
+		ctx, end := context.WithCancel(ctx)
+		end()
+		pulse.Beat(ctx)
+		return nil
+	}, activity.RegisterOptions{Name: "late"})
+	_, err := env.ExecuteActivity("late")
+	require.NoError(t, err)
+	require.NoError(t, <-o.ended)
 }
 
 // pulsed are the tries of an activity, of which each knows what the one before has said.

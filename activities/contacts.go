@@ -141,12 +141,10 @@ const (
 // is still splitting, and the next call goes on. It may be repeated, and goes on after the last chunk that it has
 // stored. A file that cannot be read is fault.Invalid, and the message says what to do. That of an upload that is over
 // returns how it ended.
-func (a *Imports) SplitUpload(ctx context.Context, job ImportJob) (contact.Progress, error) {
-	p, err := a.splitUpload(ctx, job)
-	if err != nil {
-		tellLived(ctx)
-	}
-	return p, err
+func (a *Imports) SplitUpload(ctx context.Context, job ImportJob) (_ contact.Progress, err error) {
+	end := tellStop(ctx)
+	defer func() { end(err) }()
+	return a.splitUpload(ctx, job)
 }
 
 func (a *Imports) splitUpload(ctx context.Context, job ImportJob) (contact.Progress, error) {
@@ -377,12 +375,10 @@ const (
 // ParseChunks reads chunks and keeps their rows for PersistChunks. It may be repeated: those that were read already
 // are left out. It returns how many it has read. A chunk that cannot be read is fault.Invalid, and the message says
 // where.
-func (a *ImportChunks) ParseChunks(ctx context.Context, job ParseJob) (int, error) {
-	n, err := a.parseChunks(ctx, job)
-	if err != nil {
-		tellLived(ctx)
-	}
-	return n, err
+func (a *ImportChunks) ParseChunks(ctx context.Context, job ParseJob) (_ int, err error) {
+	end := tellStop(ctx)
+	defer func() { end(err) }()
+	return a.parseChunks(ctx, job)
 }
 
 func (a *ImportChunks) parseChunks(ctx context.Context, job ParseJob) (int, error) {

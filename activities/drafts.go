@@ -96,9 +96,9 @@ func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result,
 		return draft.Fail(r, fault.Transient, fmt.Sprintf(
 			"run crawler: the worker that loaded it died or hung, at the last of %d tries", mostDeaths), began), nil
 	}
+	defer tellStop(ctx)(nil)
 	files, status, err := a.crawl(ctx, r)
 	if ctx.Err() != nil { // the error comes from the stop, not from the page
-		tellLived(ctx)
 		return result, stopped(ctx, err)
 	}
 	var own *ownError

@@ -288,6 +288,9 @@ func TestDraftCountsDeaths(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.SetHeartbeatDetails(map[string]int{"lived": 1})
+	stopping := make(chan struct{})
+	env.SetWorkerStopChannel(stopping)
+	told := map[string]int{}
 	said := make(chan map[string]int, 10)
 	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
 		var v map[string]int
@@ -299,13 +302,21 @@ func TestDraftCountsDeaths(t *testing.T) {
 		ctx, _ = activities.WithPulse(ctx)
 		ctx, stop := context.WithCancelCause(ctx)
 		w := &workshop{fails: map[string]error{"capture": errors.New("closed")}}
-		w.stop = func() { stop(errors.New("worker stops")) }
+		w.stop = func() {
+			close(stopping)
+			select {
+			case told = <-said: // before ctx ends: its process does, too
+			case <-time.After(servicetest.Patience()):
+			}
+			stop(errors.New("worker stops"))
+		}
 		_, err := drafting(w).RunCrawler(ctx, requested)
 		return err
 	}, activity.RegisterOptions{Name: "run"})
 	_, err := env.ExecuteActivity("run")
 	require.ErrorContains(t, err, "worker stops")
-	require.Equal(t, map[string]int{"lived": 2}, <-said)
+	require.Equal(t, map[string]int{"lived": 2}, told)
+	require.Empty(t, said, "once")
 }
 
 func TestDraftFailures(t *testing.T) {

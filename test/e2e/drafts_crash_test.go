@@ -59,6 +59,27 @@ func TestDraftsWhoseMakersAreKilled(t *testing.T) {
 	w.acked(bridge)
 }
 
+// A worker that is stopped while it loads a page hands it on, however often: that is no death of the page's making.
+func TestDraftsWhoseMakersAreStopped(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
+	t.Parallel()
+
+	w, bridge := drafting(t, "CONVEYOR_STOP_GRACE=5s")
+	asked, let := w.hold("/shop/kettle")
+	q := w.requestDraft("/shop/kettle")
+	for n := range 4 {
+		worker := w.start("worker")
+		w.eventually("the page is asked for", func() bool { return asked() == n+1 })
+		worker.stop(t)
+	}
+	let()
+	w.start("worker")
+	w.made(q)
+	w.closed(q, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+	require.Zero(t, one[int](w, "SELECT count(*) FROM dead_letters"))
+	w.acked(bridge)
+}
+
 // Without Chromium, and without a place for drafts, a request is dead-lettered and nothing is stored; its letter is replayed
 // when they are there. A Chromium that dies under a page makes a failure of it, at once, and the next page has another.
 func TestWhatDraftsNeedComesAndGoes(t *testing.T) {
