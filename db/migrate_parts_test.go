@@ -181,6 +181,7 @@ func TestPartsReachNoOthers(t *testing.T) {
 			"SELECT phone FROM contacts", "SELECT recipient FROM messages", "SELECT body FROM messages", "SELECT token FROM senders",
 			"SELECT * FROM opt_outs", "SELECT box FROM saved_targets", "SELECT sum FROM api_keys", "INSERT INTO api_keys DEFAULT VALUES",
 			"DELETE FROM audit", "CREATE TABLE t (a int)", "SELECT * FROM crawl_urls FOR UPDATE", "SELECT box FROM draft_secrets",
+			"SELECT body FROM webhook_events",
 		}}},
 		{[]string{"images", "enrich", "search"}, [][]string{logins, people, {"SELECT box FROM draft_secrets"}}},
 	} {

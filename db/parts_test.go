@@ -183,7 +183,7 @@ func erases() (list []string) {
 // they read rows, so that a release that reads one column more can run beside the one before.
 var byColumn = []string{
 	"api_keys", "sessions", "audit", "contacts", "dead_letters", "draft_secrets", "messages", "opt_outs", "outbox",
-	"saved_targets", "senders", "tenants",
+	"saved_targets", "senders", "tenants", "webhook_events",
 }
 
 // privileges are those of a part: of a table its verbs, with the columns of each; no columns are all of them.
