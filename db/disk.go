@@ -69,7 +69,7 @@ func (d *Disk) ask(ctx context.Context) {
 		return
 	}
 	d.asked = d.now()
-	ctx, cancel := context.WithTimeout(ctx, diskWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskWithin) // whose caller goes asks for others, too
 	defer cancel()
 	var databases, log int64
 	var may bool
