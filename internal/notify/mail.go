@@ -271,6 +271,8 @@ func said(at string, err error) error {
 	var answer *textproto.Error
 	var stranger *tls.CertificateVerificationError
 	switch {
+	case errors.Is(err, errSaysTooMuch):
+		return errSaysTooMuch
 	case errors.As(err, &stranger):
 		return errors.New("the mail server has a certificate that is not valid for it")
 	case !errors.As(err, &answer):

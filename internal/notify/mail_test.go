@@ -350,7 +350,7 @@ func TestMailSaysTooMuch(t *testing.T) {
 			Now: func() time.Time { return noon },
 		})
 		require.NoError(t, err)
-		require.Error(t, m.Send(t.Context(), dropped()), name)
+		require.ErrorContains(t, m.Send(t.Context(), dropped()), "the mail server says more than 262144 bytes", name)
 		require.Less(t, <-sent, 64<<20, name)
 	}
 }
