@@ -194,6 +194,8 @@ func made(parts ...any) func() File {
 const (
 	event    = `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages","value":{`
 	eventEnd = `}}]}]}`
+
+	eventMost = 199_900 // members of an event that is not refused for their number
 )
 
 // Files are made to hurt their readers. The word before the colon is what they are.
@@ -350,6 +352,11 @@ var Files = []Case{
 	{"event: persons", made(event, `"contacts":[`, times(`{},`, whatsapp.MaxEvent-1000), `{}]`, eventEnd)},
 	{"event: errors", made(event, `"statuses":[{"id":"a","status":"failed","errors":[`,
 		times(`{},`, whatsapp.MaxEvent-1000), `{}]}]`, eventEnd)},
+	{"event: persons that are read", made(event, `"contacts":[`, times(`{},`, 3*eventMost), `{}]`, eventEnd)},
+	{"event: errors that are read", made(event, `"statuses":[{"id":"a","status":"failed","errors":[`, times(`{},`, 3*eventMost),
+		`{}]}]`, eventEnd)},
+	{"event: changes that are read", made(`{"object":"whatsapp_business_account","entry":[{"changes":[`,
+		times(`{},`, 3*eventMost), `{}]}]}`)},
 	{"event: depth", made(event, `"messages":`, times(`[`, whatsapp.MaxEvent-1000))},
 	{"event: in standby", made(event, times(`"standby":{`, whatsapp.MaxEvent-1000))},
 	{"event: changes", made(`{"object":"whatsapp_business_account","entry":[{"changes":[`,
