@@ -30,18 +30,20 @@ func TestPartsAreFew(t *testing.T) {
 	require.ErrorIs(t, Filter{Name: "brand", Values: &values, Commas: true}.read(again), errManyValues)
 }
 
-// A cursor is of its list only.
+// A cursor is of its list only, and those that callers hold from before an update can be read.
 func TestCursorsOfTheirLists(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	written := map[string]string{
-		"audit":       EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, auditOrder)),
-		"letters":     EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, lettersOrder)),
-		"no order":    EncodeCursor(map[string]any{"t": at, "i": 7}),
-		"matches":     EncodeCursor(IDCursorAt(new(int64(7)), "matches")),
-		"matches, -1": EncodeCursor(map[string]any{"s": "matches", "i": -1}),
-		"names":       EncodeCursor(TextCursorAt(new("Plateau"), "searches")),
-		"a NUL":       EncodeCursor(map[string]any{"s": "searches", "i": "\x00"}),
+		"audit":        EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, auditOrder)),
+		"letters":      EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, lettersOrder)),
+		"no order":     EncodeCursor(map[string]any{"t": at, "i": 7}),
+		"matches":      EncodeCursor(IDCursorAt(new(int64(7)), "matches")),
+		"matches, 0.6": EncodeCursor(map[string]any{"s": "matches", "i": 7, "e": 7}),
+		"matches, -1":  EncodeCursor(map[string]any{"s": "matches", "i": -1}),
+		"names":        EncodeCursor(TextCursorAt(new("Plateau"), "searches")),
+		"names, 0.6":   EncodeCursor(map[string]any{"s": "searches", "i": "Plateau", "n": "Plateau"}),
+		"a NUL":        EncodeCursor(map[string]any{"s": "searches", "i": "\x00"}),
 	}
 	reads := func(read func(s string) bool) (names []string) {
 		for _, name := range slices.Sorted(maps.Keys(written)) {
@@ -59,11 +61,11 @@ func TestCursorsOfTheirLists(t *testing.T) {
 	}
 	require.Equal(t, []string{"audit"}, reads(byTime(auditOrder)))
 	require.Equal(t, []string{"letters"}, reads(byTime(lettersOrder)))
-	require.Equal(t, []string{"matches"}, reads(func(s string) bool {
+	require.Equal(t, []string{"matches", "matches, 0.6"}, reads(func(s string) bool {
 		id, err := ParseIDCursor(s, "matches")
 		return err == nil && id == 7
 	}))
-	require.Equal(t, []string{"names"}, reads(func(s string) bool {
+	require.Equal(t, []string{"names", "names, 0.6"}, reads(func(s string) bool {
 		name, err := ParseTextCursor(s, "searches")
 		return err == nil && name == "Plateau"
 	}))
