@@ -86,6 +86,7 @@ test: build $(GOTESTSUM) $(if $(PKG),,test-fast) ## The gate, ten minutes: again
 
 test-slow: build $(GOTESTSUM) ## The gate's packages whole: scale, real time. After a change to db, limit, browser.
 	@$(call tests,pure,$(PURE))
+	@go -C bench test -vet=off .
 	@$(ON_SERVICES) $(call tests,slow,$(filter-out ./test/faults,$(SERVICED)),-count=1)
 
 test-e2e: build $(GOTESTSUM) ## Everything end to end. After a change to a workflow, an activity or a role.

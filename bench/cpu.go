@@ -13,20 +13,22 @@ import (
 // tick is the unit of /proc/*/stat: USER_HZ, 100 on every Linux.
 const tick = time.Second / 100
 
-// groups names the group of a process by a piece of its command line; the first that fits counts.
+// roles names the group of a process that we have started, by its first argument: the binary may have any name.
+var roles = map[string]string{"up": "all roles", "worker": "worker", "bridge": "bridge", "api": "api"}
+
+// groups names the group of another process by a piece of its command line; the first that fits counts.
 var groups = []struct{ piece, group string }{
-	{"conveyor up", "all roles"},
-	{"conveyor worker", "worker"}, {"conveyor bridge", "bridge"}, {"conveyor api", "api"},
 	{"-yardstick", "yardstick"}, {"-crawl-site", crawlSiteGroup}, {"temporal-server", "temporal"},
 	{"chromium", "chromium"}, {"playwright", "driver"},
 	{"postgres", "postgres"}, {"beam.smp", "rabbitmq"}, {"redis-server", "redis"},
 }
 
-// A process is one of the stack that we were started by, with its command line.
+// A process is one of the stack that we were started by.
 type process struct {
-	pid     int
-	dir     string // below /proc
-	command string
+	pid, parent int
+	dir         string // below /proc
+	command     []string
+	group       string // "" is not measured
 }
 
 // descendants are the processes of the stack that we were started by, or every process of the machine when it was not
@@ -51,10 +53,26 @@ func descendants() (out []process) {
 			pid = parents[pid]
 		}
 		if line, err := os.ReadFile(filepath.Join(dir, "cmdline")); pid == root && err == nil { // or it has ended
-			out = append(out, process{own, dir, strings.ReplaceAll(string(line), "\x00", " ")})
+			command := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
+			out = append(out, process{pid: own, parent: parents[own], dir: dir, command: command})
 		}
 	}
+	grouped(out, root, os.Getpid())
 	return out
+}
+
+// grouped sets the groups of the descendants of root. What a process of a group has started is of that group, too, as
+// the children that read pages are, where it is of none itself. we have started the roles.
+func grouped(all []process, root, we int) {
+	at := map[int]*process{}
+	for i := range all {
+		at[all[i].pid] = &all[i]
+	}
+	for i := range all {
+		for p := at[all[i].pid]; p != nil && p.pid != root && p.pid != we && all[i].group == ""; p = at[p.parent] {
+			all[i].group = p.own(we)
+		}
+	}
 }
 
 // processes returns the CPU time used so far by every group of the stack. A process that has ended counts with its
@@ -66,20 +84,24 @@ func processes() map[string]time.Duration {
 		if len(fields) < 15 {
 			continue
 		}
-		if g := p.group(); g != "" {
+		if p.group != "" {
 			for _, i := range []int{11, 12, 13, 14} { // utime stime cutime cstime
 				n, _ := strconv.ParseInt(fields[i], 10, 64)
-				out[g] += time.Duration(n) * tick
+				out[p.group] += time.Duration(n) * tick
 			}
 		}
 	}
 	return out
 }
 
-// group is the group of a process, "" for one that is not measured.
-func (p process) group() string {
+// own is the group of a process by itself, "" where that is not said by its command line.
+func (p process) own(we int) string {
+	if p.parent == we && len(p.command) > 1 && roles[p.command[1]] != "" {
+		return roles[p.command[1]]
+	}
+	command := strings.Join(p.command, " ")
 	for _, g := range groups {
-		if strings.Contains(p.command, g.piece) {
+		if strings.Contains(command, g.piece) {
 			return g.group
 		}
 	}
@@ -92,12 +114,12 @@ func connections() map[int]connection {
 	out := map[int]connection{}
 	for _, p := range descendants() {
 		fields := stat(p.dir)
-		if p.group() != "postgres" || len(fields) < 15 {
+		if p.group != "postgres" || len(fields) < 15 {
 			continue
 		}
 		c := connection{of: "background"}
 		// "postgres: role database host(port) state"
-		if title := strings.Fields(p.command); len(title) > 3 && strings.Contains(title[3], "(") {
+		if title := strings.Fields(strings.Join(p.command, " ")); len(title) > 3 && strings.Contains(title[3], "(") {
 			c.of = title[2]
 		}
 		for _, i := range []int{11, 12, 13, 14} { // utime stime cutime cstime
@@ -128,7 +150,7 @@ func databases(before map[int]connection, n float64) map[string]float64 {
 func held() map[string]int {
 	out := map[string]int{}
 	for _, p := range descendants() {
-		out[p.group()] += resident(p.pid)
+		out[p.group] += resident(p.pid)
 	}
 	return out
 }

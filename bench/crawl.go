@@ -133,7 +133,7 @@ func (h *system) crawl(ctx context.Context, s crawlSite, workers int, settings c
 	c.Requests, c.Postgres = after.hits-before.hits, (after.active-before.active)/float64(c.Pages)
 	c.cost(spent(before.cpu, after.cpu))
 	for _, p := range descendants() {
-		if g := p.group(); g == "worker" || g == "all roles" {
+		if p.group == "worker" || p.group == "all roles" {
 			c.PeakMiB = max(c.PeakMiB, status(p.pid, "VmHWM:"))
 		}
 	}

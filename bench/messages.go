@@ -366,7 +366,10 @@ func (p *posting) flooded(ctx context.Context, tenants int, during time.Duration
 		if err != nil {
 			return err
 		}
-		d.Imported = u.RowsRead
+		if u.Invalid > 0 {
+			return fmt.Errorf("of %d rows beside it %d were refused", u.RowsRead, u.Invalid)
+		}
+		d.Imported = u.Valid
 	}
 	p.dispatched(d, len(arrived), before)
 	return nil
