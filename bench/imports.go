@@ -151,8 +151,8 @@ func ours() int {
 // peopleRegion is that of the telephone numbers of peopleCSV, which have no country code.
 const peopleRegion = "CA"
 
-// peopleOptions are those of an upload of peopleCSV, as the API settles them when it receives a file: an import does not
-// ask the tenant for its region.
+// peopleOptions are those of an upload of peopleCSV, as the API settles them when it receives a file: an import does
+// not ask the tenant for its region.
 var peopleOptions = contact.Options{}.In(peopleRegion)
 
 // peopleCSV is a file of n people in eight columns, each with another telephone number.
