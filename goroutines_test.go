@@ -14,9 +14,9 @@ import (
 
 // bare are the goroutines, by file, that wait, count, or call what survives its own panics.
 var bare = map[string]int{
-	"activities/crawl_shard.go": 2, "activities/messages_slice.go": 3, "api/events.go": 1, "bridge/bridge.go": 4,
-	"bridge/consume.go": 3, "bridge/handle.go": 1, "bridge/listings.go": 1, "bridge/outbox.go": 5, "bridge/session.go": 2,
-	"db/tx.go": 1, "internal/blob/folder.go": 1, "workers/beat.go": 1,
+	"activities/beat.go": 1, "activities/crawl_shard.go": 2, "activities/messages_slice.go": 3, "api/events.go": 1,
+	"bridge/bridge.go": 4, "bridge/consume.go": 3, "bridge/handle.go": 1, "bridge/listings.go": 1, "bridge/outbox.go": 5,
+	"bridge/session.go": 2, "db/tx.go": 1, "internal/blob/folder.go": 1, "workers/beat.go": 1,
 }
 
 // A panic that nobody recovers ends the process, with all else that it has in hand: what serves requests, messages and
