@@ -155,12 +155,13 @@ func (p *Prose) roundBehindRooms(i int) bool {
 		w == "de" && p.word(before-1) == "lieu" {
 		return false
 	}
-	rooms := false
+	rooms, apart := false, false
 	for k := i - 1; k >= 0 && k >= i-14 && !p.words[k+1].line; k-- {
 		t := &p.words[k]
-		if listing.StreetWord(t.w) || t.sym == '#' || t.sym == '$' {
+		if listing.StreetWord(t.w) || t.sym == '#' || t.sym == '$' || nearHeadings[t.w] && !apart {
 			return false
 		}
+		apart = apart || t.sym == ',' || t.sym == '-' || p.stop(k)
 		rooms = rooms || t.half || t.kind == number && t.digits == 1 && t.cents%100 == 50 ||
 			t.topic&aBedroom != 0 && p.num(k-1) != nil
 	}
