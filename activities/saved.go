@@ -47,8 +47,8 @@ type NoticeMetrics interface {
 // webhooks of a host share, and of one tenant by a channel: it may have any number of hosts, or of addresses behind a
 // slow server. So a target, a server or a tenant whose notices take long takes no more of its slots. Those that find no
 // turn look again one after another, of the narrowest bound that has none, about as fast as its turns end: thousands
-// that wait for servers which do not answer cost little, and those of one target do not wait behind them. So do those
-// that have failed, of which a tenant has a few tried a second.
+// that wait for servers which do not answer cost little, and those of one target do not wait behind them. Of those that
+// have failed, a tenant has a few tried again in a second.
 type NoticeTurns struct {
 	mu    sync.Mutex
 	taken map[any]int                 // by the ID of a target, the name of a server, and noticesOf

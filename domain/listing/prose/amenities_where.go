@@ -1,6 +1,6 @@
 package prose
 
-import "strings"
+import "slices"
 
 // sharedParts are parts of a building that a home does not have of its own: what stands beside one is in the building.
 // A door is that of the home on its floor.
@@ -17,19 +17,21 @@ var buildingParts = func() map[string]bool {
 	return m
 }()
 
-// positions end in these words, behind one of the words given: what follows is what a thing stands by.
-var positions = map[string]string{"to": "next adjacent close", "beside": "", "from": "across", "across": "",
-	"opposite": "", "near": "", "face": "en", "cote": "a", "pres": "", "proche": "", "voisin": "", "voisine": ""}
+// positions end in these words, behind one of the words given, if any are: what follows is what a thing stands by.
+var positions = map[string][]string{
+	"to": {"next", "adjacent", "close"}, "from": {"across"}, "face": {"en"}, "cote": {"a"}, "beside": nil, "across": nil,
+	"opposite": nil, "near": nil, "pres": nil, "proche": nil, "voisin": nil, "voisine": nil,
+}
 
 // positionEnds returns the first token of the phrase for where a thing stands that ends at i, "next to", or -1.
 func (p *Prose) positionEnds(i int) int {
 	before, ok := positions[p.word(i)]
-	switch w := p.word(i - 1); {
+	switch {
 	case !ok || p.word(i) == "across" && p.word(i+1) == "from":
 		return -1
-	case before == "":
+	case before == nil:
 		return i
-	case w == "" || !strings.Contains(before, w):
+	case !slices.Contains(before, p.word(i-1)):
 		return -1
 	}
 	return i - 1
