@@ -47,15 +47,19 @@ type NoticeMetrics interface {
 // webhooks of a host share, and of one tenant by a channel: it may have any number of hosts, or of addresses behind a
 // slow server. So a target, a server or a tenant whose notices take long takes no more of its slots. Those that find no
 // turn look again one after another, of the narrowest bound that has none, about as fast as its turns end: thousands
-// that wait for servers which do not answer cost little, and those of one target do not wait behind them. Of those that
-// have failed, a tenant has a few tried again in a second.
+// that wait for servers which do not answer cost little, and those of one target do not wait behind them. Questions to
+// confirm an address, for which somebody waits, have a few turns more, and rows of their own. Of those that have
+// failed, a tenant has a few tried again in a second.
 type NoticeTurns struct {
 	mu    sync.Mutex
 	taken map[any]int                 // by the ID of a target, the name of a server, and noticesOf
 	took  map[any]time.Duration       // by the same: what turns have taken lately, on average
-	next  map[any]time.Time           // of those with none left: when the next one that finds no turn looks again
+	next  map[any]time.Time           // of the rows of those with none left: when the next one looks again
 	again map[noticesOf]map[int64]int // notices that have failed: how many are tried again in a second of Unix time
 }
+
+// questionsOf is the row of what confirms, of those that wait for a turn of one thing.
+type questionsOf struct{ of any }
 
 // noticesOf are those of a tenant by a channel.
 type noticesOf struct {
@@ -68,6 +72,7 @@ const (
 	senderAtOnce = 12 // of them of one tenant
 	hostAtOnce   = 8  // by webhooks of one host
 	tenantAtOnce = 16 // by webhooks of one tenant
+	askedAtOnce  = 2  // to confirm an address: more than that, of a server and of a tenant
 
 	turnAfter     = 2 * time.Second       // until a notice that finds no turn looks again, the first of them
 	turnSpace     = 50 * time.Millisecond // until the next of them, at least
@@ -89,7 +94,12 @@ func (t *NoticeTurns) take(n *saved.Notice, clock func() time.Time) (done func()
 	if n.Channel == saved.Webhook {
 		server, tenant = hostAtOnce, tenantAtOnce
 	}
-	bounds := []struct {
+	row := func(of any) any { return of }
+	if n.Confirms {
+		server, tenant = server+askedAtOnce, tenant+askedAtOnce
+		row = func(of any) any { return questionsOf{of} }
+	}
+	bounds := []struct { // the narrowest first
 		of   any
 		most int
 	}{{n.Target, saved.AtOnceMost}, {n.Server(), server}, {noticesOf{n.Tenant, n.Channel}, tenant}}
@@ -97,11 +107,11 @@ func (t *NoticeTurns) take(n *saved.Notice, clock func() time.Time) (done func()
 		if t.taken[b.of] < b.most {
 			continue
 		}
-		after = max(turnAfter, t.next[b.of].Sub(now))
+		after = max(turnAfter, t.next[row(b.of)].Sub(now))
 		if after >= turnAfterMost {
 			return nil, turnAfterMost
 		}
-		t.next[b.of] = now.Add(after + max(turnSpace, t.took[b.of]/time.Duration(b.most)))
+		t.next[row(b.of)] = now.Add(after + max(turnSpace, t.took[b.of]/time.Duration(b.most)))
 		return nil, after
 	}
 	for _, b := range bounds {
@@ -122,6 +132,7 @@ func (t *NoticeTurns) take(n *saved.Notice, clock func() time.Time) (done func()
 				delete(t.taken, of)
 				delete(t.took, of)
 				delete(t.next, of)
+				delete(t.next, questionsOf{of})
 			}
 		}
 	}, 0

@@ -524,3 +524,60 @@ func TestTellNoticeServers(t *testing.T) {
 	}
 	require.NoError(t, tell(saved.Email, new(noticeWorld)))
 }
+
+// Who has just entered an address is asked while the mail server, or the tenant, has no turn for news, and however many
+// of these wait for one.
+func TestTellNoticeQuestionsComeFirst(t *testing.T) {
+	t.Parallel()
+	s := stuck{make(chan struct{}), make(chan struct{})}
+	turns, ends := new(activities.NoticeTurns), make(chan error)
+	tell := func(tenant string, confirms bool) error {
+		n := saved.Notice{
+			State: "started", On: true, Target: uuid.New(), Channel: saved.Email, Tenant: tenant, Confirms: confirms,
+			Standing: saved.TargetUnconfirmed,
+		}
+		if !confirms {
+			n.Items, n.Standing = []saved.Item{{}}, saved.TargetActive
+		}
+		w := &noticeWorld{notice: n}
+		a := activities.Notices{Store: w, Send: s, Metrics: w, Turns: turns, Now: func() time.Time { return night }}
+		_, err := a.TellNotice(context.Background(), activities.NoticeJob{})
+		return err
+	}
+	begin := func(tenant string, confirms bool) {
+		t.Helper()
+		go func() { ends <- tell(tenant, confirms) }()
+		select {
+		case <-s.begun:
+		case err := <-ends:
+			require.NoError(t, err)
+		}
+	}
+	waits := func(tenant string, confirms bool, want time.Duration) {
+		t.Helper()
+		class, after := fault.Of(tell(tenant, confirms))
+		require.Equal(t, fault.Limited, class)
+		require.Equal(t, want, after)
+	}
+	const first, space = 2 * time.Second, 50 * time.Millisecond
+	for range 12 {
+		begin("acme", false)
+	}
+	for i := range 1000 {
+		waits("acme", false, first+time.Duration(i)*space)
+	}
+	begin("acme", true) // of the tenant
+	for range 3 {
+		begin("other", false)
+	}
+	waits("other", false, first)
+	begin("other", true) // of the server
+	begin("acme", true)
+	for i := range 3 {
+		waits("acme", true, first+time.Duration(i)*space)
+	}
+	close(s.release)
+	for range 18 {
+		require.NoError(t, <-ends)
+	}
+}

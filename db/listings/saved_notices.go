@@ -37,14 +37,21 @@ const (
 	// A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
 	// may have been killed. A workflow that is running is joined. Those that were never begun come first, the first of
 	// each tenant before the second of any, and $6 of one at most: however many are due of a tenant, or do not end, they
-	// hold up no other. Of a target no more than $2 are under way: the others take more news until then.
+	// hold up no other. Of a tenant they have their turns in the order of their times, a confirmation as if it had been
+	// due $7 before. Of a target no more than $2 are under way: the others take more news until then.
 	sqlNoticesBegin = `/* sqlNoticesBegin */
 WITH turns AS (
     SELECT d.id FROM tenants k CROSS JOIN LATERAL (
-        SELECT id, due_at, row_number() OVER (ORDER BY due_at) AS turn FROM saved_deliveries w
-        WHERE tenant = k.id AND state = 'waiting' AND due_at <= $1 AND ` + sqlNoticeFree + `
-        ORDER BY due_at LIMIT least($4::bigint, $6::bigint)) d
-    ORDER BY d.turn, d.due_at LIMIT $4
+        SELECT id, at, row_number() OVER (ORDER BY at, id) AS turn FROM (
+            (SELECT id, due_at - $7::interval AS at FROM saved_deliveries
+            WHERE tenant = k.id AND state = 'waiting' AND confirms AND due_at <= $1
+            ORDER BY due_at LIMIT least($4::bigint, $6::bigint))
+            UNION ALL
+            (SELECT id, due_at FROM saved_deliveries w
+            WHERE tenant = k.id AND state = 'waiting' AND NOT confirms AND due_at <= $1 AND ` + sqlNoticeFree + `
+            ORDER BY due_at LIMIT least($4::bigint, $6::bigint))) o
+        ORDER BY at, id LIMIT least($4::bigint, $6::bigint)) d
+    ORDER BY d.turn, d.at LIMIT $4
 ), fresh AS (
     SELECT id, tenant, due_at, confirms FROM saved_deliveries
     WHERE id IN (SELECT id FROM turns) AND state = 'waiting' FOR UPDATE SKIP LOCKED
@@ -69,19 +76,22 @@ WITH turns AS (
 ), again AS (
     SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $5
     ORDER BY started_at LIMIT greatest($4 - (SELECT count(*) FROM fresh), $4 / 10) FOR UPDATE SKIP LOCKED
+), begun AS (
+    UPDATE saved_deliveries d SET state = 'started', started_at = $1, begun_at = coalesce(d.begun_at, $1)
+    FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM dropped) UNION ALL SELECT id FROM again) o
+    WHERE d.id = o.id RETURNING d.id, d.tenant, d.confirms
 )
-UPDATE saved_deliveries d SET state = 'started', started_at = $1, begun_at = coalesce(d.begun_at, $1)
-FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM dropped) UNION ALL SELECT id FROM again) o
-WHERE d.id = o.id RETURNING d.id, d.tenant`
+SELECT id, tenant FROM begun ORDER BY NOT confirms`
 )
 
 // Begin marks up to n deliveries that are due as started, no more than a share of them of one tenant, then those that
 // were begun, or put off, before a time and have not ended, n/10 of them where n are due, and returns them. From then
 // on a delivery takes no further items: one whose target is busy is not begun. What is more than the tenant's quota of
-// a day is dropped, and not counted; a feed has it. Confirmations are no news: they are not counted either.
+// a day is dropped, and not counted; a feed has it. Confirmations are no news: they are not counted either, and come
+// first, here as in their tenant's row.
 func (s *Saved) Begin(ctx context.Context, n, share int, before, now time.Time) ([]DueNotice, error) {
 	due, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now,
-		saved.AtOnceMost, now.Add(-saved.FailingPause), n, before, share)
+		saved.AtOnceMost, now.Add(-saved.FailingPause), n, before, share, saved.AheadMost)
 	return due, fault.Wrap(err, "begin notices")
 }
 

@@ -62,6 +62,11 @@ func BegunAtOnce(cores int, short bool) int {
 	return max(1, 5*cores)
 }
 
+// AheadMost is how much later a question to confirm an address may have come than the news of its tenant that it is
+// begun before: somebody has just entered the address, and waits for it. So what is due is begun once everything has
+// been that was due before it, and the questions of an hour after it, however many more come.
+const AheadMost = time.Hour
+
 // BegunLately is how long ago a notice of a tenant was begun at most where its others only wait for their turns.
 const BegunLately = 15 * time.Second
 

@@ -1,0 +1,94 @@
+package listings_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+// due has deliveries be due of each webhook of a tenant, one a minute, and returns the targets in the order of their
+// times.
+func (w *telling) due(t *testing.T, tenant string, n, minutes int) (targets []uuid.UUID) {
+	t.Helper()
+
+	for i := range n {
+		w.search(t, tenant+fmt.Sprint(i), saved.Criteria{}, ofTenant(tenant))
+	}
+	w.system(t, fmt.Sprintf(`INSERT INTO saved_deliveries (id, tenant, target, due_at)
+		SELECT gen_random_uuid(), tenant, id, '%s'::timestamptz + make_interval(mins => row_number() OVER ()::int - 1)
+		FROM saved_targets WHERE tenant = '%s' AND kind = 'webhook'`, dbtest.After(minutes).Format(time.RFC3339), tenant))
+	for _, id := range dbtest.Lines(t, w.pool, `SELECT target::text FROM saved_deliveries WHERE tenant = $1
+		ORDER BY due_at`, tenant) {
+		targets = append(targets, uuid.MustParse(id))
+	}
+	return targets
+}
+
+// ask has a target be asked whether it wants news.
+func (w *telling) ask(t *testing.T, target uuid.UUID, minutes int) {
+	t.Helper()
+
+	w.system(t, fmt.Sprintf(`INSERT INTO saved_deliveries (id, tenant, target, due_at, confirms)
+		SELECT gen_random_uuid(), tenant, id, '%s', true FROM saved_targets WHERE id = '%s'`,
+		dbtest.After(minutes).Add(time.Second).Format(time.RFC3339), target))
+}
+
+// turn begins what has its turn next, up to a share of its tenant, and returns the targets.
+func (w *telling) turn(t *testing.T, share, minutes int) (out []uuid.UUID) {
+	t.Helper()
+
+	begun, err := w.Begin(t.Context(), 100, share, dbtest.Start.Add(-time.Hour), dbtest.After(minutes))
+	require.NoError(t, err)
+	for _, d := range begun {
+		n, err := w.NoticeHead(t.Context(), d.Tenant, d.ID)
+		require.NoError(t, err)
+		out = append(out, n.Target)
+	}
+	return out
+}
+
+// Who has just entered an address is asked before the news of the tenant are told, however many are due; these wait for
+// the questions of an hour, and no longer.
+func TestSavedQuestionsComeFirst(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	news := w.due(t, "acme", 30, 0)
+	asked := news[20:]
+	for i, target := range asked[:3] {
+		w.ask(t, target, 58+i)
+	}
+	require.Equal(t, asked[:1], w.turn(t, 1, 62))
+	require.Equal(t, []uuid.UUID{asked[1], news[0]}, w.turn(t, 2, 62), "due an hour before the last question")
+	require.Equal(t, asked[2:3], w.turn(t, 1, 62))
+	require.ElementsMatch(t, news[1:3], w.turn(t, 2, 62))
+}
+
+// However many deliveries wait, each turn reads only those that have it.
+func TestSavedTurnsReadFew(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	const targets, each, share = 20, 100, 10
+	w.due(t, "acme", targets, 0)
+	w.system(t, fmt.Sprintf(`INSERT INTO saved_deliveries (id, tenant, target, due_at)
+		SELECT gen_random_uuid(), tenant, id, '%s'::timestamptz + make_interval(secs => n)
+		FROM saved_targets, generate_series(1, %d) n WHERE kind = 'webhook'`, dbtest.After(60).Format(time.RFC3339), each))
+	w.ask(t, w.due(t, "other", 1, 0)[0], 1)
+	dbtest.Exec(t, w.pool, "ANALYZE")
+	var plans []struct{ Plan dbtest.Explained }
+	tx, err := w.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
+	_, err = tx.Exec(t.Context(), "SELECT set_config('conveyor.tenant', '*', true)")
+	require.NoError(t, err)
+	now := dbtest.After(120)
+	require.NoError(t, tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+dbtest.Statements(t)["sqlNoticesBegin"],
+		now, saved.AtOnceMost, now.Add(-saved.FailingPause), 500, now.Add(-time.Minute), share,
+		saved.AheadMost).Scan(&plans))
+	require.Less(t, plans[0].Plan.Most(), targets*each/10, "rows that one step looked at")
+}
