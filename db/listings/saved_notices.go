@@ -34,11 +34,26 @@ const (
                     ELSE o.started_at <= $1 OR o.tries = 0 AND o.unreached_since IS NULL OR o.due_at > $3 END
                 LIMIT $2) ahead))`
 
+	// sqlNoticeFailing is a condition on a delivery w: its target has failed, and has taken nothing since, or something on
+	// its way to it has failed.
+	sqlNoticeFailing = `((SELECT t.failing_since FROM saved_targets t WHERE t.id = w.target) IS NOT NULL OR 0 < (
+            SELECT count(*) FROM (
+                SELECT FROM saved_deliveries o
+                WHERE o.target = w.target AND o.state IN ('waiting', 'started') AND o.state = 'started'
+                    AND (o.tries > 0 OR o.unreached_since IS NOT NULL)
+                LIMIT 1) failed))`
+
+	// sqlNoticeNews are news of a tenant k that are due and may be begun, the oldest first.
+	sqlNoticeNews = `(SELECT id, due_at, target FROM saved_deliveries w
+                WHERE tenant = k.id AND state = 'waiting' AND NOT confirms AND due_at <= $1 AND ` + sqlNoticeFree + `
+                ORDER BY due_at`
+
 	// A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
 	// may have been killed. A workflow that is running is joined. Those that were never begun come first, the first of
 	// each tenant before the second of any, and $6 of one at most: however many are due of a tenant, or do not end, they
 	// hold up no other. Of a tenant they have their turns in the order of their times, a confirmation as if it had been
-	// due $7 before. Of a target no more than $2 are under way: the others take more news until then.
+	// due $7 before, and what goes to a target that fails as if it were due $7 later: the others are sought among the
+	// first $8 that are due. Of a target no more than $2 are under way: the others take more news until then.
 	sqlNoticesBegin = `/* sqlNoticesBegin */
 WITH turns AS (
     SELECT d.id FROM tenants k CROSS JOIN LATERAL (
@@ -47,9 +62,11 @@ WITH turns AS (
             WHERE tenant = k.id AND state = 'waiting' AND confirms AND due_at <= $1
             ORDER BY due_at LIMIT least($4::bigint, $6::bigint))
             UNION ALL
-            (SELECT id, due_at FROM saved_deliveries w
-            WHERE tenant = k.id AND state = 'waiting' AND NOT confirms AND due_at <= $1 AND ` + sqlNoticeFree + `
-            ORDER BY due_at LIMIT least($4::bigint, $6::bigint))) o
+            (SELECT id, due_at FROM ` + sqlNoticeNews + ` LIMIT $8) w
+            WHERE NOT ` + sqlNoticeFailing + ` ORDER BY due_at LIMIT least($4::bigint, $6::bigint))
+            UNION ALL
+            SELECT id, due_at + $7::interval FROM ` + sqlNoticeNews + ` LIMIT least($4::bigint, $6::bigint)) w
+            WHERE ` + sqlNoticeFailing + `) o
         ORDER BY at, id LIMIT least($4::bigint, $6::bigint)) d
     ORDER BY d.turn, d.at LIMIT $4
 ), fresh AS (
@@ -88,10 +105,10 @@ SELECT id, tenant FROM begun ORDER BY NOT confirms`
 // were begun, or put off, before a time and have not ended, n/10 of them where n are due, and returns them. From then
 // on a delivery takes no further items: one whose target is busy is not begun. What is more than the tenant's quota of
 // a day is dropped, and not counted; a feed has it. Confirmations are no news: they are not counted either, and come
-// first, here as in their tenant's row.
+// first, here as in the row of their tenant; targets that fail come last in that.
 func (s *Saved) Begin(ctx context.Context, n, share int, before, now time.Time) ([]DueNotice, error) {
 	due, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now,
-		saved.AtOnceMost, now.Add(-saved.FailingPause), n, before, share, saved.AheadMost)
+		saved.AtOnceMost, now.Add(-saved.FailingPause), n, before, share, saved.AheadMost, saved.AheadAmong)
 	return due, fault.Wrap(err, "begin notices")
 }
 

@@ -69,6 +69,29 @@ func TestSavedQuestionsComeFirst(t *testing.T) {
 	require.ElementsMatch(t, news[1:3], w.turn(t, 2, 62))
 }
 
+// Targets that take their news are told before those that fail, which wait for the news of an hour, and no longer.
+func TestSavedFailingTargetsComeLast(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	news := w.due(t, "acme", 8, 0)
+	fails := func(target uuid.UUID, how string) {
+		w.system(t, fmt.Sprintf(how, target))
+	}
+	const under = `INSERT INTO saved_deliveries (id, tenant, target, due_at, state, started_at, %s)
+		SELECT gen_random_uuid(), tenant, id, '2020-01-01', 'started', '2100-01-01', %s FROM saved_targets WHERE id = '%%s'`
+	fails(news[0], fmt.Sprintf(under, "tries", "1"))
+	fails(news[1], fmt.Sprintf(under, "unreached_since", "'2020-01-01'"))
+	fails(news[2], "UPDATE saved_targets SET failing_since = '2020-01-01' WHERE id = '%s'")
+	w.system(t, fmt.Sprintf("UPDATE saved_deliveries SET due_at = '%s' WHERE target = '%s'",
+		dbtest.After(61).Add(time.Second).Format(time.RFC3339), news[7]))
+	require.ElementsMatch(t, news[3:5], w.turn(t, 2, 70))
+	require.ElementsMatch(t, append(news[5:7:7], news[0]), w.turn(t, 3, 70), "it had waited for what was due for an hour")
+	require.ElementsMatch(t, news[1:2], w.turn(t, 1, 70))
+	require.ElementsMatch(t, news[7:], w.turn(t, 1, 70))
+	require.ElementsMatch(t, news[2:3], w.turn(t, 1, 70))
+	require.Empty(t, w.turn(t, 10, 70))
+}
+
 // However many deliveries wait, each turn reads only those that have it.
 func TestSavedTurnsReadFew(t *testing.T) {
 	t.Parallel()
@@ -89,6 +112,6 @@ func TestSavedTurnsReadFew(t *testing.T) {
 	now := dbtest.After(120)
 	require.NoError(t, tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+dbtest.Statements(t)["sqlNoticesBegin"],
 		now, saved.AtOnceMost, now.Add(-saved.FailingPause), 500, now.Add(-time.Minute), share,
-		saved.AheadMost).Scan(&plans))
+		saved.AheadMost, saved.AheadAmong).Scan(&plans))
 	require.Less(t, plans[0].Plan.Most(), targets*each/10, "rows that one step looked at")
 }

@@ -62,10 +62,14 @@ func BegunAtOnce(cores int, short bool) int {
 	return max(1, 5*cores)
 }
 
-// AheadMost is how much later a question to confirm an address may have come than the news of its tenant that it is
-// begun before: somebody has just entered the address, and waits for it. So what is due is begun once everything has
-// been that was due before it, and the questions of an hour after it, however many more come.
+// AheadMost is how much later than others of its tenant a delivery may be due that is begun before them. A question to
+// confirm an address comes as if it had been due so long before, for somebody has just entered it and waits; news of a
+// target that fails come as if they were due so long after. So each has its turn once all has been begun that was due
+// before it, or within two hours after, however many more come.
 const AheadMost = time.Hour
+
+// AheadAmong is among how many that are due those are sought that come before a target that fails.
+const AheadAmong = 2_000
 
 // BegunLately is how long ago a notice of a tenant was begun at most where its others only wait for their turns.
 const BegunLately = 15 * time.Second
