@@ -30,7 +30,7 @@ func TestQueues(t *testing.T) {
 			{Tier: "standard", Kind: "campaign", Waiting: 7, OldestAgeSeconds: 8},
 		}},
 		Webhooks:    backlog.WebhookCount{Waiting: 9, OldestAgeSeconds: 10},
-		News:        backlog.NewsCount{Events: 11, EventAgeSeconds: 12, NoticeAgeSeconds: 13},
+		News:        backlog.NewsCount{Events: 11, EventAgeSeconds: 12, NoticeAgeSeconds: 13, TurnAgeSeconds: 14},
 		DeadLetters: []backlog.DeadCount{}, TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
 		Platforms: []backlog.Scraper{{Name: "kijiji", State: "blocked", Refusals: 3, RefusedReason: "429"}},
 	}
@@ -48,7 +48,7 @@ func TestQueues(t *testing.T) {
 		"messages": {"held": 5, "unknown": 6, "waiting": [
 			{"tier": "standard", "kind": "campaign", "waiting": 7, "oldest_age_seconds": 8}]},
 		"webhooks": {"waiting": 9, "oldest_age_seconds": 10},
-		"news": {"events": 11, "event_age_seconds": 12, "notice_age_seconds": 13},
+		"news": {"events": 11, "event_age_seconds": 12, "notice_age_seconds": 13, "turn_age_seconds": 14},
 		"dead_letters": [], "task_queues": [], "limits": [],
 		"platforms": [{"name": "kijiji", "state": "blocked", "next": "", "refusals": 3, "refused_reason": "429",
 			"overdue_seconds": 0, "adverts": {"known": 0, "failed": 0, "gone": 0}}],

@@ -57,7 +57,7 @@ func TestSavedBegin(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, tries, "it was no try")
 	require.Empty(t, begin(10, 59, 61), "it is tried next at 60")
-	age, err := w.UntriedFor(t.Context(), dbtest.After(59))
+	age, _, err := w.Untried(t.Context(), dbtest.After(59))
 	require.NoError(t, err)
 	require.Zero(t, age)
 
@@ -95,17 +95,22 @@ func TestSavedBeginTakesTurns(t *testing.T) {
 	due("acme", 30, 0)
 	due("other", 2, 1)
 	late := func(minutes int) float64 {
-		age, err := w.UntriedFor(t.Context(), dbtest.After(minutes))
+		late, turn, err := w.Untried(t.Context(), dbtest.After(minutes))
 		require.NoError(t, err)
-		return age
+		require.GreaterOrEqual(t, turn, late, "of what is due for so long")
+		require.InDelta(t, (time.Duration(minutes) * time.Minute).Seconds(), turn, 30)
+		return late
 	}
 	require.Positive(t, late(2))
 	require.Equal(t, map[string]int{"acme": 2, "other": 1}, begin(3, 10, 0, 2))
 	require.Zero(t, late(2), "the others wait for their turns")
-	require.Positive(t, late(3), "nothing of them is begun any more")
+	require.InDelta(t, 3600, late(62), 1, "nothing of them is begun any more")
 	require.Equal(t, map[string]int{"acme": 6, "other": 1}, begin(100, 6, 0, 2), "its share, however much is due")
 	require.Equal(t, map[string]int{"acme": 10}, begin(10, 10, 0, 2), "nobody else waits")
-	of := begin(10, 10, 3, 4)
+	require.Equal(t, map[string]int{"acme": 1}, begin(1, 1, 0, 60))
+	w.system(t, "UPDATE saved_deliveries SET tries = 1 WHERE state = 'started'")
+	require.InDelta(t, 60, late(61), 1, "however long they wait for their turns")
+	of := begin(10, 10, 3, 61)
 	require.Equal(t, 11, of["acme"]+of["other"], "one of them was begun before")
 }
 
@@ -126,7 +131,7 @@ func TestSavedFailingTarget(t *testing.T) {
 			_, err := w.PutOffNotice(t.Context(), "acme", d.ID, missedUntil("HTTP 500", 600))
 			require.NoError(t, err)
 		}
-		age, err := w.UntriedFor(t.Context(), dbtest.After(i+1))
+		age, _, err := w.Untried(t.Context(), dbtest.After(i+1))
 		require.NoError(t, err)
 		require.Zero(t, age, "it waits for its target")
 	}
@@ -670,7 +675,7 @@ func TestSavedNoticeUnreached(t *testing.T) {
 	require.WithinDuration(t, dbtest.After(3), *since, 0)
 	_, since = putOff(saved.Pause{Until: dbtest.After(5)})
 	require.WithinDuration(t, dbtest.After(3), *since, 0, "it was not tried")
-	age, err := w.UntriedFor(t.Context(), dbtest.After(10))
+	age, _, err := w.Untried(t.Context(), dbtest.After(10))
 	require.NoError(t, err)
 	require.Zero(t, age)
 	tries, since = putOff(missedUntil("HTTP 500", 6))

@@ -169,7 +169,7 @@ func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n save
 const (
 	sqlNoticePutOff = `/* sqlNoticePutOff */
 UPDATE saved_deliveries SET tries = tries + $5::boolean::int, reason = coalesce(nullif($3, ''), reason),
-    started_at = $4,
+    started_at = $4, begun_at = CASE WHEN $3 = '' THEN $4 ELSE begun_at END,
     unreached_since = CASE WHEN $6 THEN coalesce(unreached_since, $7) WHEN $3 = '' THEN unreached_since END
 WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started') RETURNING tries`
 
@@ -210,7 +210,7 @@ WHERE d.tenant = $1 AND d.id = $2 AND d.state IN ('waiting', 'started') AND t.id
 )
 
 // PutOffNotice notes when the workflow of a delivery tries it next, so that Begin leaves it alone until then, and what
-// became of the last try. It returns how many are counted. One that has ended is fault.Conflict.
+// became of the last try. One that was not tried is not late before then. It returns how many are counted. One that has ended is fault.Conflict.
 func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, p saved.Pause) (tries int, err error) {
 	tries, err = db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticePutOff, tenant, id,
 		db.Storable(p.Reason), p.Until, p.Counts, p.Astray, p.At))
@@ -261,23 +261,30 @@ func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, cla
 	return fault.Wrap(db.TenantWrite(ctx, s.pool, tenant, b), "fail notice %s", id)
 }
 
+// What waits for its turn among those of its tenant is late where nothing of the tenant is begun any more.
 const sqlNoticesUntried = `/* sqlNoticesUntried */
-SELECT coalesce(extract(epoch FROM greatest($1 - min(due_at), '0')), 0)::float8 FROM (
-    (SELECT due_at FROM saved_deliveries w
-    WHERE state = 'waiting' AND due_at <= $1 AND tenant NOT IN (SELECT tenant FROM saved_told WHERE begun_at > $4)
-        AND ` + sqlNoticeFree + `
-    ORDER BY due_at LIMIT 1)
-    UNION ALL
-    SELECT min(coalesce(begun_at, due_at)) FROM saved_deliveries
-    WHERE state = 'started' AND tries = 0 AND unreached_since IS NULL AND started_at <= $1) d`
+WITH waits AS (
+    SELECT w.due_at, greatest(w.due_at, b.begun_at) AS since
+    FROM tenants k LEFT JOIN saved_told b ON b.tenant = k.id CROSS JOIN LATERAL (
+        SELECT due_at FROM saved_deliveries w
+        WHERE tenant = k.id AND state = 'waiting' AND due_at <= $1 AND ` + sqlNoticeFree + `
+        ORDER BY due_at LIMIT 1) w
+)
+SELECT coalesce(extract(epoch FROM greatest($1 - (SELECT min(since) FROM (
+        SELECT since FROM waits
+        UNION ALL
+        SELECT coalesce(begun_at, due_at) FROM saved_deliveries
+        WHERE state = 'started' AND tries = 0 AND unreached_since IS NULL AND started_at <= $1) d), '0')), 0)::float8,
+    coalesce(extract(epoch FROM $1 - (SELECT min(due_at) FROM waits)), 0)::float8`
 
-// UntriedFor is how many seconds the oldest delivery has waited that is due, is not put off and was not tried, since it
-// was begun, or was due where it does not wait for others of its target or for its tenant's share of those that are
-// begun; 0 = there is none.
-func (s *Saved) UntriedFor(ctx context.Context, now time.Time) (float64, error) {
-	age, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[float64], sqlNoticesUntried, now, saved.AtOnceMost,
-		now.Add(-saved.FailingPause), now.Add(-saved.BegunLately)))
-	return age, fault.Wrap(err, "find the oldest notice")
+// Untried is how many seconds the oldest delivery has waited that is due, is not put off and was not tried: since it was
+// begun, or had its turn at its target, server or tenant, or since one of its tenant was begun last; and for how long the
+// oldest was due that waits for its turn among those of its tenant. 0 = there is none.
+func (s *Saved) Untried(ctx context.Context, now time.Time) (late, turn float64, err error) {
+	n, err := db.One(db.SystemRows(ctx, s.pool, func(row pgx.CollectableRow) (n [2]float64, err error) {
+		return n, row.Scan(&n[0], &n[1])
+	}, sqlNoticesUntried, now, saved.AtOnceMost, now.Add(-saved.FailingPause)))
+	return n[0], n[1], fault.Wrap(err, "find the oldest notices")
 }
 
 // Edits have a time of their own; that of other events is in listing_events.
@@ -295,7 +302,7 @@ func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.NewsCount, 
 	if err != nil {
 		return backlog.NewsCount{}, fmt.Errorf("count the events of saved searches: %w", err)
 	}
-	n.NoticeAgeSeconds, err = s.UntriedFor(ctx, now)
+	n.NoticeAgeSeconds, n.TurnAgeSeconds, err = s.Untried(ctx, now)
 	return n, err
 }
 

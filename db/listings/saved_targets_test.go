@@ -293,7 +293,7 @@ func TestSavedUntried(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
 	untried := func(minutes int) float64 {
-		age, err := w.UntriedFor(t.Context(), dbtest.After(minutes))
+		age, _, err := w.Untried(t.Context(), dbtest.After(minutes))
 		require.NoError(t, err)
 		return age
 	}
@@ -306,7 +306,12 @@ func TestSavedUntried(t *testing.T) {
 	n := w.begun(t, 5)
 	require.Len(t, n, 1)
 	require.InDelta(t, 60, untried(6), 1, "it was begun, and its worker may be dead")
-	_, err := w.PutOffNotice(t.Context(), "acme", n[0].ID, missedUntil("HTTP 500", 6))
+	_, err := w.PutOffNotice(t.Context(), "acme", n[0].ID, saved.Pause{Until: dbtest.After(20)})
+	require.NoError(t, err)
+	require.Zero(t, untried(15), "it waits for its turn, or for the end of quiet hours")
+	require.Zero(t, untried(20))
+	require.InDelta(t, 60, untried(21), 1, "it should have been looked at again")
+	_, err = w.PutOffNotice(t.Context(), "acme", n[0].ID, missedUntil("HTTP 500", 6))
 	require.NoError(t, err)
 	require.Zero(t, untried(7))
 	require.Positive(t, untried(60*24), "the other one is due")

@@ -356,14 +356,14 @@ func TestSavedBusyTarget(t *testing.T) {
 	}
 	require.Len(t, due, 2)
 	require.Equal(t, []int64{3}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
-	age, err := w.UntriedFor(t.Context(), dbtest.After(10))
+	age, _, err := w.Untried(t.Context(), dbtest.After(10))
 	require.NoError(t, err)
 	require.InDelta(t, (9 * time.Minute).Seconds(), age, 1, "those that are under way are not tried")
 	for _, d := range due {
 		_, err := w.PutOffNotice(t.Context(), "acme", d.ID, saved.Pause{Until: dbtest.After(20)})
 		require.NoError(t, err)
 	}
-	age, err = w.UntriedFor(t.Context(), dbtest.After(10))
+	age, _, err = w.Untried(t.Context(), dbtest.After(10))
 	require.NoError(t, err)
 	require.Zero(t, age, "it waits for its target")
 	require.Empty(t, w.notices(t, 11))

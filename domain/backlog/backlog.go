@@ -266,7 +266,8 @@ type WebhookCount struct {
 type NewsCount struct {
 	Events           int64   `json:"events" doc:"of listings that wait to be compared with the searches, counted up to 100000"`
 	EventAgeSeconds  float64 `json:"event_age_seconds" doc:"since the oldest happened; 0 when there is none"`
-	NoticeAgeSeconds float64 `json:"notice_age_seconds" doc:"since the oldest delivery was due that nothing has tried to send; 0 when there is none"`
+	NoticeAgeSeconds float64 `json:"notice_age_seconds" doc:"since the oldest delivery was due that nothing has tried to send, beyond its turn among those of its tenant, its target or its server; 0 when there is none"`
+	TurnAgeSeconds   float64 `json:"turn_age_seconds" doc:"since the oldest delivery was due that waits for its turn among those of its tenant; 0 when there is none"`
 }
 
 // atMost is a count as text that goes up to a limit.

@@ -104,7 +104,7 @@ func TestJudge(t *testing.T) {
 			Messages: backlog.MessagesWaiting{Held: 5000, Waiting: []backlog.MessageWait{
 				{Tier: "standard", Kind: "campaign", Waiting: 100_000, OldestAgeSeconds: 8 * 3600},
 				{Tier: "enterprise", Kind: "transactional", Waiting: 9, OldestAgeSeconds: 60}}},
-			News:     backlog.NewsCount{Events: 500, EventAgeSeconds: 60, NoticeAgeSeconds: 300},
+			News:     backlog.NewsCount{Events: 500, EventAgeSeconds: 60, NoticeAgeSeconds: 300, TurnAgeSeconds: 3600},
 			Webhooks: backlog.WebhookCount{Waiting: 500, OldestAgeSeconds: 60}}, []string{}},
 		{"news that is late", backlog.Report{
 			News: backlog.NewsCount{Events: 100_000, EventAgeSeconds: 125, NoticeAgeSeconds: 3660}},

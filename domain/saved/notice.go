@@ -71,9 +71,6 @@ const AheadMost = time.Hour
 // AheadAmong is among how many that are due those are sought that come before a target that fails.
 const AheadAmong = 2_000
 
-// BegunLately is how long ago a notice of a tenant was begun at most where its others only wait for their turns.
-const BegunLately = 15 * time.Second
-
 // FailingPause is for how long notices that a failure has put off are on their way, from when they were due on. What a
 // target is to be told meanwhile is told together: else it would have another notice each second, tried for hours.
 const FailingPause = 5 * time.Minute

@@ -277,7 +277,9 @@ var (
 		"Events of listings that wait to be compared with saved searches, counted up to 100,000.")
 	newsAge   = gauge("conveyor_saved_queue_oldest_age_seconds", "How long ago the oldest of these events happened.")
 	noticeAge = gauge("conveyor_saved_notices_oldest_age_seconds",
-		"How long the oldest notice of a saved search has been due without a try to send it.")
+		"How long the oldest notice of a saved search has been due without a try to send it, beyond its turn.")
+	turnAge = gauge("conveyor_saved_notices_turn_age_seconds",
+		"How long the oldest notice has been due that waits for its turn among those of its tenant.")
 )
 
 // gauges are all of them.
@@ -414,6 +416,7 @@ func collectOutreach(r *backlog.Report, set func(d *prometheus.Desc, value float
 		set(newsEvents, float64(r.News.Events))
 		set(newsAge, r.News.EventAgeSeconds)
 		set(noticeAge, r.News.NoticeAgeSeconds)
+		set(turnAge, r.News.TurnAgeSeconds)
 	}
 }
 

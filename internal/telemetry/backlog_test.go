@@ -50,7 +50,7 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 			return backlog.WebhookCount{Waiting: 29, OldestAgeSeconds: 30}, nil
 		},
 		News: func(context.Context) (backlog.NewsCount, error) {
-			return backlog.NewsCount{Events: 51, EventAgeSeconds: 52, NoticeAgeSeconds: 53}, nil
+			return backlog.NewsCount{Events: 51, EventAgeSeconds: 52, NoticeAgeSeconds: 53, TurnAgeSeconds: 54}, nil
 		},
 		Outbox: func(context.Context) (backlog.Outbox, error) {
 			asked.Add(1)
@@ -285,6 +285,7 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_saved_queue_events`:                                 51,
 		`conveyor_saved_queue_oldest_age_seconds`:                     52,
 		`conveyor_saved_notices_oldest_age_seconds`:                   53,
+		`conveyor_saved_notices_turn_age_seconds`:                     54,
 		`conveyor_webhooks_waiting`:                                   29,
 		`conveyor_webhooks_oldest_age_seconds`:                        30,
 		`conveyor_outbox_pending`:                                     3,
