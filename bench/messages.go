@@ -70,13 +70,11 @@ func (h *system) dispatches(ctx context.Context, report *Report) []scenario {
 		}
 	}
 	return []scenario{
-		{"outreach: dispatch", posted(func(p *posting) error {
-			if err := p.unlimited(ctx, 20, 500); err != nil {
-				return err
-			}
-			if err := p.flooded(ctx, 20, 30*time.Second, false); err != nil {
-				return err
-			}
+		{"outreach: dispatch, no limits", posted(func(p *posting) error { return p.unlimited(ctx, 20, 500) })},
+		{"outreach: dispatch, limits", posted(func(p *posting) error {
+			return p.flooded(ctx, 20, 30*time.Second, false)
+		})},
+		{"outreach: dispatch, beside a flood", posted(func(p *posting) error {
 			return p.flooded(ctx, 20, 30*time.Second, true)
 		})},
 		{"outreach: rates", posted(func(p *posting) error {

@@ -43,6 +43,7 @@ type Found struct {
 	Most    float64            `json:"most_ms"`
 	Answers float64            `json:"answers_each"` // that were counted; 0 where none are
 	Failed  int                `json:"failed"`
+	CPU     map[string]float64 `json:"cpu_ms_each_by_group,omitempty"` // the bench is what searches, but for HTTP
 }
 
 // A Stored is how messages of crawler_queue become findable.
@@ -176,7 +177,12 @@ func (s *searching) measure(
 	r := rand.New(rand.NewPCG(5, uint64(len(q.name)))) //nolint:gosec // the same for each engine
 	f := Found{Engine: engine, Query: q.name, Times: n}
 	var took []time.Duration
+	var before map[string]time.Duration
+	var own time.Duration
 	for i := range n + 3 {
+		if i == 3 {
+			before, own = processes(), cpuTime()
+		}
 		text := q.text(r)
 		began := time.Now()
 		answers, err := ask(text)
@@ -188,6 +194,8 @@ func (s *searching) measure(
 			f.Answers += float64(answers) / float64(n)
 		}
 	}
+	f.CPU = cost(before, float64(n)/1000)
+	f.CPU["the bench"] = (cpuTime() - own).Seconds() * 1000 / float64(n)
 	f.Millis, f.Most = percentiles(took), float64(slices.Max(took).Microseconds())/1000
 	s.report.Found = append(s.report.Found, f)
 	return nil
