@@ -158,10 +158,28 @@ func tellLived(ctx context.Context) {
 }
 
 // tellStop does tellLived as soon as the worker is asked to stop, or else when the function that it returns is called
-// with an error. Once the grace of the stop is over, ctx ends, and the process a moment later: that is too late.
+// with an error.
 func tellStop(ctx context.Context) (end func(error)) {
+	over := atStop(ctx, func(e *ends) { e.Lived++ })
+	return func(err error) {
+		if told := over(); err != nil && !told {
+			tellLived(ctx)
+		}
+	}
+}
+
+// tellUntold does tellAlive as soon as the worker is asked to stop, until the function that it returns is called: for a
+// try that our store counts, and that may be cut off before it can take that back.
+func tellUntold(ctx context.Context) (end func()) {
+	over := atStop(ctx, func(e *ends) { e.Untold = true })
+	return func() { over() }
+}
+
+// atStop does tellEnds as soon as the worker is asked to stop, until the function that it returns is called, which says
+// whether it was. Once the grace of the stop is over, ctx ends, and the process a moment later: that is too late.
+func atStop(ctx context.Context, change func(*ends)) (over func() (told bool)) {
 	if !activity.IsActivity(ctx) {
-		return func(error) {}
+		return func() bool { return false }
 	}
 	stops, ended := activity.GetWorkerStopChannel(ctx), make(chan struct{})
 	var telling sync.WaitGroup
@@ -170,15 +188,13 @@ func tellStop(ctx context.Context) (end func(error)) {
 		select {
 		case <-stops:
 			told = true
-			tellLived(ctx)
+			tellEnds(ctx, change)
 		case <-ended:
 		}
 	})
-	return func(err error) {
+	return func() bool {
 		close(ended)
 		telling.Wait()
-		if err != nil && !told {
-			tellLived(ctx)
-		}
+		return told
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -14,6 +15,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // The first heartbeat of a new try does not erase the progress of the try before.
@@ -84,7 +86,36 @@ func TestBeatsAfterTheEnd(t *testing.T) {
 }
 
 // pulsed are the tries of an activity, of which each knows what the one before has said.
-type pulsed struct{ said any }
+type pulsed struct {
+	said  any
+	stops chan struct{} // asks the worker to stop
+	heard chan any      // each that is said
+}
+
+// cutOff is a try in which act has the worker asked to stop, by the function that it is given, and which is cut off when
+// that returns: what is said later is not heard.
+func (p *pulsed) cutOff(t *testing.T, act func(ctx context.Context, stop func()) error) {
+	t.Helper()
+
+	p.stops, p.heard = make(chan struct{}), make(chan any, 100)
+	before := p.said
+	_ = p.try(t, func(ctx context.Context) error {
+		return act(ctx, func() {
+			close(p.stops)
+			for patience := time.After(servicetest.Patience()); ; {
+				select {
+				case before = <-p.heard:
+					if said, _ := before.(map[string]any); said["untold"] == true {
+						return
+					}
+				case <-patience:
+					return
+				}
+			}
+		})
+	})
+	p.said, p.stops, p.heard = before, nil, nil
+}
 
 func (p *pulsed) try(t *testing.T, act func(context.Context) error) (err error) {
 	t.Helper()
@@ -95,12 +126,18 @@ func (p *pulsed) try(t *testing.T, act func(context.Context) error) (err error) 
 	if p.said != nil {
 		env.SetHeartbeatDetails(p.said)
 	}
+	if p.stops != nil {
+		env.SetWorkerStopChannel(p.stops)
+	}
 	var mu sync.Mutex
 	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
 		mu.Lock()
 		defer mu.Unlock()
 		if p.said = nil; details.HasValues() {
 			_ = details.Get(&p.said)
+		}
+		if p.heard != nil {
+			p.heard <- p.said
 		}
 	})
 	env.RegisterActivityWithOptions(func(ctx context.Context) error {

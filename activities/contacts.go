@@ -205,6 +205,7 @@ func (a *Imports) noted(ctx context.Context, u contact.Import, before int, read 
 	if err := contact.CheckReadings(before + begun); err != nil {
 		return err
 	}
+	defer tellUntold(ctx)() // it may be cut off before it has ended
 	err = read()
 	living, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -754,4 +754,23 @@ func TestImportCountsDeaths(t *testing.T) {
 	f.away, f.reads = false, nil
 	require.NoError(t, pulse.try(t, split))
 	require.Equal(t, map[string]any{"lived": 5.0}, pulse.said, "none of them is left to be told")
+
+	f, pulse = newFakeUpload(phonebook(5)), new(pulsed)
+	begin = f.begin()
+	for range 5 {
+		f.away = false
+		pulse.cutOff(t, func(ctx context.Context, stop func()) error {
+			var once sync.Once
+			f.reads = func() {
+				once.Do(func() {
+					stop()
+					f.away = true // its process is gone
+				})
+			}
+			return split(ctx)
+		})
+		require.Equal(t, 1, f.begun, "its worker was asked to stop")
+	}
+	f.away, f.reads = false, nil
+	require.NoError(t, pulse.try(t, split))
 }

@@ -86,6 +86,7 @@ func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 		}
 		return cause
 	}
+	defer tellUntold(ctx)() // it may be cut off before it can be spared
 	// Less than the whole try may take, so that a slow host's failure is counted and not only cut off.
 	fetching, done := context.WithTimeout(ctx, fetchTimeout)
 	defer done()

@@ -186,6 +186,45 @@ func (a away) Photo(ctx context.Context, url string) (web.Photo, error) {
 	return a.gallery.Photo(ctx, url)
 }
 
+// A fetch that is cut off by the end of its worker, which was asked to stop, is no death, however often that happens.
+func TestAttachImageCutOff(t *testing.T) {
+	t.Parallel()
+	g := &gallery{state: "pending", fails: map[string]error{}}
+	a, pulse := &activities.Images{Store: g, Blobs: g, Now: clock}, new(pulsed)
+	for range 5 {
+		clear(g.fails)
+		pulse.cutOff(t, func(ctx context.Context, stop func()) error {
+			ctx, end := context.WithCancel(ctx)
+			defer end()
+			a.Source = endless{g, func() {
+				stop()
+				g.fails["end"] = errAway // its process is gone
+				end()
+			}}
+			return a.AttachImage(ctx, imageJob)
+		})
+		require.Empty(t, g.failed)
+		require.Equal(t, 1, g.begun)
+	}
+	clear(g.fails)
+	a.Source = g
+	require.NoError(t, pulse.try(t, func(ctx context.Context) error { return a.AttachImage(ctx, imageJob) }))
+	require.Equal(t, 6, g.fetched)
+	require.Empty(t, pulse.said, "what kills later workers is counted")
+}
+
+// endless is a host whose answer ends with the worker.
+type endless struct {
+	*gallery
+	end func()
+}
+
+func (e endless) Photo(ctx context.Context, _ string) (web.Photo, error) {
+	e.fetched++
+	e.end()
+	return web.Photo{}, ctx.Err()
+}
+
 // An image that is settled sends its host no request.
 func TestAttachImageSettled(t *testing.T) {
 	t.Parallel()
