@@ -23,11 +23,13 @@ import (
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
-// The longest that one request may take, and the largest answer that is read.
+// The longest that one request may take, and the largest answer that is read: 101 hits of up to 40 KiB are 4 MiB, with
+// titles, descriptions and URLs as long as they may be, and so are the items of 1,000 pages that are written at once, each
+// with a reason.
 const (
 	searchTime = 10 * time.Second
 	writeTime  = 2 * time.Minute
-	maxAnswer  = 64 << 20
+	maxAnswer  = 8 << 20
 	maxReason  = 301 // characters: OpenSearch quotes parts of the page in it
 )
 
@@ -70,10 +72,12 @@ func New(address string) (*Engine, error) {
 	if !validName.MatchString(name) {
 		return nil, fault.Newf(fault.Invalid, "index %q of OpenSearch is not lower-case letters, digits, - and _", name)
 	}
-	transport.MaxIdleConnsPerHost = 16
+	transport.MaxIdleConnsPerHost, transport.MaxResponseHeaderBytes = 16, 64<<10
 	e := &Engine{
-		base: &url.URL{Scheme: u.Scheme, Host: u.Host}, user: u.User, name: name,
-		client: &http.Client{Transport: transport}, partSize: 10 << 20,
+		base: &url.URL{Scheme: u.Scheme, Host: u.Host}, user: u.User, name: name, partSize: 10 << 20,
+		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // the pages are for the host that an operator has named
+		}},
 	}
 	return e, nil
 }
@@ -135,9 +139,12 @@ func (e *Engine) send(
 		return fault.Newf(fault.Transient, "reach OpenSearch: %w", err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return fault.Newf(fault.Transient, "read answer of OpenSearch: %w", err)
+	}
+	if len(answer) > maxAnswer {
+		return fault.Newf(fault.Transient, "answer of OpenSearch is longer than %d bytes", maxAnswer)
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		return refusal(resp, answer)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,45 @@ func TestFailedShards(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, r.AtLeast)
 	require.Len(t, r.Hits, 1)
+}
+
+// Pages are sent to the host of the URL, and to none that it names.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another host was asked for %s", r.URL.Path)
+	}))
+	t.Cleanup(other.Close)
+	server := answering(t, func(path, _ string) (int, string, http.Header) {
+		return http.StatusTemporaryRedirect, "", http.Header{"Location": {other.URL + path}}
+	})
+	e, err := opensearch.New(server.URL + "/pages")
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	require.Equal(t, fault.Transient, fault.ClassOf(e.Index(t.Context(), []search.Page{page(1, 1, "words")})))
+	_, err = e.Search(t.Context(), search.Query{Text: "words", Limit: 1})
+	require.Equal(t, fault.Transient, fault.ClassOf(err))
+}
+
+// The longest answer to a search is read, with titles and descriptions as long as they may be, and no longer one.
+func TestLongAnswers(t *testing.T) {
+	t.Parallel()
+	title, description := strings.Repeat("\U00010348", 1000), strings.Repeat("\U00010348", 4000)
+	hit := fmt.Sprintf(`{"_score": 1.5, "_source": {"id": 1, "url": "https://example.org/%s", "language": "en",
+		"en": {"title": %q, "description": %q}}, "highlight": {"en.title": [%q], "en.body": [%q], "en.description": [%q]}}`,
+		strings.Repeat("u", 2000), title, description, title, description[:1000], description[:1000])
+	text := `{"hits": {"hits": [` + strings.Repeat(hit+",", 100) + hit + `]}}`
+	server := answering(t, func(string, string) (int, string, http.Header) { return http.StatusOK, text, nil })
+	e, err := opensearch.New(server.URL + "/pages")
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	r, err := e.Search(t.Context(), search.Query{Text: "words", Limit: 100})
+	require.NoError(t, err)
+	require.Len(t, r.Hits, 100)
+	text = strings.Repeat(" ", 9<<20) + text
+	_, err = e.Search(t.Context(), search.Query{Text: "words", Limit: 100})
+	require.ErrorContains(t, err, "longer than")
+	require.Equal(t, fault.Transient, fault.ClassOf(err))
 }
 
 func TestFailures(t *testing.T) {
