@@ -33,7 +33,24 @@ type ways struct {
 // wayOf names a URL of a run.
 type wayOf struct{ run, url int64 }
 
-const waysMost = 1000
+// There are so many ways at most, and an answer on one has so many bytes of header, of which each line counts 100 more:
+// kept, all of them are some 200 MiB.
+const (
+	waysMost   = 1000
+	wayHeader  = 16 << 10
+	headerLine = 100
+)
+
+// light says whether an answer may be kept on a way.
+func light(e web.Exchange) bool {
+	size := 0
+	for name, values := range e.Header {
+		for _, value := range values {
+			size += len(name) + len(value) + headerLine
+		}
+	}
+	return size <= wayHeader
+}
 
 // take returns that of a URL, nil where there is none.
 func (w *ways) take(of wayOf) *way {
@@ -79,7 +96,7 @@ func (s *shard) askKept(ctx context.Context, c crawl.Claim, t *turn) (e web.Exch
 		if err != nil {
 			return e, err
 		}
-		back := e.RedirectTo == c.URL && w.jar.set(e.URL, e.Header) && w.jar.of(c.URL) != ""
+		back := e.RedirectTo == c.URL && light(e) && w.jar.set(e.URL, e.Header) && w.jar.of(c.URL) != ""
 		if crawl.Judge(e.Status, e.RetryAfter, nil).Refused { // it is the host's answer for the page, too
 			e.URL = c.URL
 			return e, nil
@@ -129,7 +146,7 @@ func (s *shard) next(ctx context.Context, c crawl.Claim, t *turn, e web.Exchange
 // waitsFor is the way of a page that has answered; nil = it waits for no cookies.
 func (s *shard) waitsFor(ctx context.Context, c crawl.Claim, e web.Exchange) *way {
 	w := &way{first: e}
-	if e.RedirectTo == "" || !w.jar.set(c.URL, e.Header) {
+	if e.RedirectTo == "" || !light(e) || !w.jar.set(c.URL, e.Header) {
 		return nil
 	}
 	if e.RedirectTo != c.URL {

@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -18,6 +19,12 @@ import (
 func TestCrawlBringsCookiesBack(t *testing.T) {
 	t.Parallel()
 
+	cookies := func(n int) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprintf("n%d=1", i))
+		}
+		return list
+	}
 	for _, tt := range []struct {
 		to, wants string // of the redirect, and what ends it; "" = nothing does
 		set       []string
@@ -31,6 +38,8 @@ func TestCrawlBringsCookiesBack(t *testing.T) {
 		{"/", `c={"a":1}; v[id]=1; é=ü`, []string{`c={"a":1}`, "v[id]=0", "v[id]=1", "é=ü"}, 2, "VISITED"},
 		{"/", "b=2", []string{`a={"a":1}`, "b=2", `a={}; expires=Thu, 01 Jan 1970 00:00:00 GMT`}, 2, "VISITED"},
 		{"/", "b=2", []string{"v[id]=1; Path=/elsewhere", "b=2"}, 2, "VISITED"},
+		{"/", strings.Join(cookies(100), "; "), cookies(100), 2, "VISITED"},
+		{"/", strings.Join(cookies(4000), "; "), cookies(4000), 1, "HTTP_TERMINAL"}, // megabytes a page, where it waits
 		{"/", "", []string{"a=deleted; Max-Age=0"}, 1, "HTTP_TERMINAL"},
 		{"/", "", []string{"a=1"}, 2, "HTTP_TERMINAL"}, {"/", "", nil, 1, "HTTP_TERMINAL"},
 		{"/other", "", []string{"a=1"}, 3, "HTTP_TERMINAL"}, // it might lead back to where the run began
