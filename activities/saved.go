@@ -185,7 +185,7 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	if err == nil && open() && !said(ctx, "sent") && n.Halted() == "" {
 		now := a.Now()
 		if until := n.Until(now); until.After(now) {
-			return done, a.later(ctx, job, until.Sub(now), fmt.Errorf("target %s is told nothing until %s", n.Target,
+			return done, a.later(ctx, job, until.Sub(now), fmt.Errorf("nothing is sent to target %s until %s", n.Target,
 				until.UTC().Format(time.RFC3339)))
 		}
 		leave, after := a.Turns.take(&n, a.Now)

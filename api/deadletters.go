@@ -343,7 +343,7 @@ type LettersReplayed struct {
 	DryRun   bool         `json:"dry_run"`
 	Matched  int          `json:"matched" doc:"open dead letters that match the filter"`
 	Replayed int          `json:"replayed"`
-	Over     int          `json:"over" doc:"of what is over by now, or has lost its file: resolved, and not sent"`
+	Over     int          `json:"over" doc:"their work is over, or their file is lost: resolved, and not sent"`
 	Left     int          `json:"left" doc:"of those that matched: beyond the limit, or for the next request"`
 	Sample   []LetterItem `json:"sample" doc:"up to ten of those that matched, the latest deaths first"`
 }

@@ -59,7 +59,7 @@ func TestDeadLettersOfTenantsAreTheirs(t *testing.T) {
 	require.Len(t, apitest.Read[api.LetterGroups](t, d.Get(t, "/dead-letters/groups", as("read")...), 200).Items, 1)
 	require.Len(t, apitest.Read[api.LetterGroups](t, d.Get(t, "/dead-letters/groups", as("operate")...), 200).Items, 2)
 	for _, path := range []string{"/dead-letters?tenant=acme", letterPath(theirs)} {
-		require.Contains(t, apitest.Refused(t, d.Get(t, path, as("read")...), 403).Detail, "the token is of no tenant")
+		require.Contains(t, apitest.Refused(t, d.Get(t, path, as("read")...), 403).Detail, "the token names no tenant")
 		require.Equal(t, 200, d.Get(t, path, as("operate")...).Status)
 	}
 	require.Equal(t, 200, d.Get(t, letterPath(common), as("read")...).Status)

@@ -321,7 +321,7 @@ func as(ctx context.Context, c access.Caller) context.Context {
 
 // OfTenant is the part of an input that says whose rows a request is about. Every operation for keys of tenants has it.
 type OfTenant struct {
-	Tenant string `query:"tenant" maxLength:"40" doc:"the tenant that the request is about: required unless the API key is of one" example:"acme"`
+	Tenant string `query:"tenant" maxLength:"40" doc:"the tenant that the request is about: required unless the API key belongs to one" example:"acme"`
 }
 
 func (in OfTenant) named() string { return in.Tenant }
@@ -406,8 +406,8 @@ func ReachesTenants(ctx context.Context) error {
 	if c := CallerOf(ctx); c.Tenant != "" || c.KeyID != "" || c.Role.May(access.Operate) {
 		return nil
 	}
-	return huma.Error403Forbidden("the token is of no tenant: what is of tenants asks for the role operate, or for " +
-		"the claim that CONVEYOR_OIDC_TENANT_CLAIM names")
+	return huma.Error403Forbidden("the token names no tenant: data of tenants require the role operate, or the claim " +
+		"that CONVEYOR_OIDC_TENANT_CLAIM names")
 }
 
 // standing refuses, as fault.Blocked, a person of a tenant that is erased. Its keys are revoked; an issuer goes on to
@@ -417,7 +417,8 @@ func (g *Guard) standing(ctx context.Context, caller access.Caller) error {
 		return nil
 	}
 	if g.tenants == nil {
-		return fmt.Errorf("the guard has no tenants to tell whether that of %s, %q, is erased", caller.Name, caller.Tenant)
+		return fmt.Errorf("the guard cannot look up whether the tenant of %s, %q, is erased: it has no tenants",
+			caller.Name, caller.Tenant)
 	}
 	erased, err := g.tenants.get(ctx, caller.Tenant, func(ctx context.Context, _, _ bool) (bool, error) {
 		t, err := g.o.Tenants.Get(ctx, caller.Tenant)
@@ -427,7 +428,7 @@ func (g *Guard) standing(ctx context.Context, caller access.Caller) error {
 		return err
 	}
 	if erased {
-		return fault.Newf(fault.Blocked, "%s is of the tenant %q, which is erased", caller.Name, caller.Tenant)
+		return fault.Newf(fault.Blocked, "%s belongs to the tenant %q, which is erased", caller.Name, caller.Tenant)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ const (
 
 type findInput struct {
 	Query  string `query:"q" required:"true" minLength:"1" maxLength:"2000" example:"listing/kijiji/1668602387"`
-	Tenant string `query:"tenant" maxLength:"40" doc:"whose campaigns, uploads and messages are found too; that of the API key where it is of one" example:"acme"`
+	Tenant string `query:"tenant" maxLength:"40" doc:"whose campaigns, uploads and messages are found too; that of the API key where it has one" example:"acme"`
 }
 
 // Resolve checks what a schema cannot express.

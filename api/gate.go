@@ -231,7 +231,8 @@ func (g *gate) admit(c *gin.Context) {
 // be found out.
 func (g *gate) forbidden(ctx context.Context, r route, caller access.Caller) (why string, answer error) {
 	if caller.Tenant != "" && !r.tenants {
-		return "tenant", huma.Error403Forbidden("is not for API keys of a tenant; " + caller.Name + " is of " + caller.Tenant)
+		return "tenant", huma.Error403Forbidden("API keys of a tenant may not call this; " + caller.Name +
+			" belongs to " + caller.Tenant)
 	}
 	if err := g.guard.standing(ctx, caller); err != nil {
 		if class, _ := fault.Of(err); class == fault.Blocked {

@@ -104,7 +104,7 @@ func TestEveryOperationAsksForItsRole(t *testing.T) {
 			require.Contains(t, none.Detail, "Authorization: Bearer")
 			if !slices.Contains(tenantOperations, o.OperationID) {
 				p := apitest.Refused(t, f.As(t, OfTenant, strings.ToUpper(method), real), http.StatusForbidden)
-				require.Equal(t, "is not for API keys of a tenant; acme-admin is of acme", p.Detail, name)
+				require.Equal(t, "API keys of a tenant may not call this; acme-admin belongs to acme", p.Detail, name)
 			}
 			for _, has := range append([]access.Role{""}, access.Roles...) {
 				r := f.As(t, held[has], strings.ToUpper(method), real)

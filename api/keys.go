@@ -63,7 +63,7 @@ func (h Keys) list(ctx context.Context, _ *struct{}) (*Body[KeyList], error) {
 type KeyStart struct {
 	Name      string      `json:"name" minLength:"1" maxLength:"63" doc:"a-z, 0-9, dot, dash, underscore; never used before"`
 	Role      access.Role `json:"role"`
-	Tenant    string      `json:"tenant,omitempty" maxLength:"40" doc:"the key sees and changes what is of this tenant, and nothing else"`
+	Tenant    string      `json:"tenant,omitempty" maxLength:"40" doc:"the key reads and changes data of this tenant only"`
 	ExpiresAt *time.Time  `json:"expires_at,omitempty" doc:"absent: never"`
 }
 

@@ -152,7 +152,7 @@ func ParseCursor(s, sort string) (*db.Position, error) {
 		return nil, ErrCursor
 	}
 	if c.Sort != sort {
-		return nil, errors.New("is of a page in another order; keep sort as it was, or start without cursor")
+		return nil, errors.New("belongs to another order of the list; keep sort unchanged, or start without cursor")
 	}
 	return &db.Position{At: c.At, RentCents: c.RentCents, ID: c.ID, Rank: c.Rank}, nil
 }

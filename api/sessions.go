@@ -83,7 +83,7 @@ type Session struct {
 type SessionCaller struct {
 	Name   string      `json:"name"`
 	Role   access.Role `json:"role"`
-	Tenant string      `json:"tenant,omitempty" doc:"that the key is of"`
+	Tenant string      `json:"tenant,omitempty" doc:"of the key"`
 }
 
 // SessionLinks are pages of other programs; an empty one is not known, or not for the caller: without credentials, and

@@ -141,7 +141,7 @@ func TestTokenOfAnErasedTenant(t *testing.T) {
 	require.NoError(t, err)
 	f.Clock.Add(api.KeysFresh)
 	for _, r := range ask() {
-		require.Contains(t, apitest.Refused(t, r, 403).Detail, `oidc:jo is of the tenant "acme", which is erased`)
+		require.Contains(t, apitest.Refused(t, r, 403).Detail, `oidc:jo belongs to the tenant "acme", which is erased`)
 	}
 	f.Recorded(t)
 	require.Equal(t, 2, apitest.Value[int](t, &apitest.Door{Pool: f.Pool}, `SELECT sum((detail->'reasons'->>'erased_tenant')::int)::int FROM audit

@@ -268,7 +268,7 @@ func (c *contactsOptOutCmd) Run(ctx context.Context, group *ContactsCmd, r Clien
 func (c *contactsOptOutCmd) run(ctx context.Context, tenant ofTenant, r Client, in io.Reader, out io.Writer) error {
 	question := fmt.Sprintf("Never write to %s again? There is no way back.", Plain(c.Person))
 	if !c.Yes && !confirmed(ctx, in, out, question) {
-		return errors.New("nobody was opted out")
+		return errors.New("not confirmed: nothing was changed")
 	}
 	start := apioutreach.OptOutStart{Phone: c.Person}
 	if strings.Contains(c.Person, "@") {

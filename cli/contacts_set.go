@@ -15,7 +15,7 @@ import (
 )
 
 type contactsSetCmd struct {
-	Phone      string            `help:"Telephone number; one without country code is of the tenant's region." placeholder:"NUMBER"`
+	Phone      string            `help:"Telephone number; one without country code belongs to the tenant's region." placeholder:"NUMBER"`
 	Email      string            `help:"E-mail address." placeholder:"ADDRESS"`
 	Name       string            `help:"Whole name; the default is made of the parts." placeholder:"NAME"`
 	GivenName  string            `help:"Given name." placeholder:"NAME"`

@@ -24,7 +24,7 @@ import (
 // DeadLettersCmd lists, shows, replays and discards the messages and images that could not be processed.
 type DeadLettersCmd struct {
 	List    lettersListCmd    `cmd:"" help:"List dead letters, most recently dead-lettered first."`
-	Reasons lettersReasonsCmd `cmd:"" help:"Count dead letters by queue, class and reason: what they died of."`
+	Reasons lettersReasonsCmd `cmd:"" help:"Count dead letters by queue, class and reason."`
 	Show    lettersShowCmd    `cmd:"" help:"Show one dead letter with its headers, body and audit trail; contact data is removed."`
 	Replay  lettersReplayCmd  `cmd:"" help:"Send dead letters to their queues again, by ID or by filter."`
 	Discard lettersDiscardCmd `cmd:"" help:"Discard dead letters, by ID or by filter. They can still be shown and, with --force, replayed."`
@@ -263,7 +263,7 @@ func (lettersReplayCmd) Help() string {
 	return "A replay sends the original body, with its headers as text and its message ID, to the queue that the message " +
 		"was dead-lettered from. It bypasses the check for unchanged adverts. A message that fails again becomes the same " +
 		"dead letter, open again; otherwise the dead letter stays replayed, and becomes resolved when its workflow or image " +
-		"succeeds. One of what is over by now, such as an upload whose file is no longer kept, cannot be sent: with its ID that " +
+		"succeeds. One whose work is over, such as an upload whose file is no longer kept, cannot be sent: with its ID that " +
 		"is an error, and by filters it becomes resolved and is counted apart. Every replay is written to the audit log."
 }
 
@@ -334,7 +334,7 @@ func (c *lettersWhich) byFilter(ctx context.Context, r Client, verb string) erro
 	}
 	fmt.Printf("%sed %d\n", verb, done.Replayed+done.Discarded)
 	if done.Over > 0 {
-		fmt.Printf("%d were of what is over by now, or has lost its file: they are resolved, and were not sent\n", done.Over)
+		fmt.Printf("%d belong to work that is over, or have lost their file: they are resolved, and were not sent\n", done.Over)
 	}
 	if done.Left > 0 {
 		fmt.Printf("%d are left: run the command again for them\n", done.Left)

@@ -28,7 +28,7 @@ type draftRequestCmd struct {
 	URL     string        `arg:"" optional:"" help:"URL of a product page."`
 	File    string        `help:"CSV file of URLs, - is standard input: request the draft of each, print the requests as CSV, and wait for none. A header may name the columns url, out_dir, locale and event_id. The same file again is the same drafts." placeholder:"CSV"`
 	OutDir  string        `help:"Folder for the files of the draft on the worker, below CONVEYOR_OUT_ROOT; the default is out." placeholder:"DIR"`
-	Locale  string        `help:"Locale of the browser: the language, script and country that the site is told, such as fr-CA; the default is en-US." placeholder:"LOCALE"`
+	Locale  string        `help:"Locale of the browser: the language, script and country that the site sees, such as fr-CA; the default is en-US." placeholder:"LOCALE"`
 	Header  []string      `help:"Header of the requests to the origin of the URL, and to no other; repeat it for each. It is kept encrypted until the draft is there, and not printed." placeholder:"NAME:VALUE" sep:"none"`
 	Cookie  []string      `help:"Cookie for the host of the URL; repeat it for each. A path may follow: a=b; path=/shop." placeholder:"NAME=VALUE" sep:"none"`
 	EventID uuid.UUID     `help:"UUID of the request; two requests with the same one make one draft. The default is a new one; with --file it parts this request of the file from others." placeholder:"UUID"`

@@ -18,15 +18,15 @@ import (
 // DuplicatesCmd lists homes with several adverts and takes a person's decisions on them.
 type DuplicatesCmd struct {
 	List      duplicatesListCmd   `cmd:"" help:"List homes with several adverts, the last changed first."`
-	Same      duplicatesDecideCmd `cmd:"" help:"Say that a listing is of a home; no rule takes it away again."`
-	Different duplicatesDecideCmd `cmd:"" help:"Say that a listing is not of a home; no rule puts it there again."`
+	Same      duplicatesDecideCmd `cmd:"" help:"Assign a listing to a home; no rule removes it again."`
+	Different duplicatesDecideCmd `cmd:"" help:"Remove a listing from a home; no rule adds it again."`
 	Show      duplicatesDecideCmd `cmd:"" help:"Choose the listing that is shown for a home."`
-	Undo      duplicatesUndoCmd   `cmd:"" help:"Restore what was there before a decision, by its number."`
+	Undo      duplicatesUndoCmd   `cmd:"" help:"Undo a decision, by its number."`
 }
 
 type duplicatesListCmd struct {
 	Kind     string `help:"Homes with an advert of this kind: duplicate (another platform) or repost (the same one)." enum:"duplicate,repost," default:""`
-	Reviewed string `help:"Homes that a person has said something of: yes or no." enum:"yes,no," default:""`
+	Reviewed string `help:"Homes that a person has decided on: yes or no." enum:"yes,no," default:""`
 	Listing  string `help:"The home of the listing with this ID, also one that it is alone in by a decision that can be undone." placeholder:"ID"`
 	listFlags
 }
@@ -85,7 +85,7 @@ func (c *duplicatesDecideCmd) Run(ctx context.Context, r Client, k *kong.Context
 	if err := r.call(ctx, http.MethodPost, "/duplicates/"+c.Home.String(), in, &out); err != nil {
 		return err
 	}
-	fmt.Printf("decision %d: listing %s is of home %s; %d adverts go through the pipeline; conveyor duplicates undo %d undoes it\n",
+	fmt.Printf("decision %d: listing %s belongs to home %s; %d adverts go through the pipeline; conveyor duplicates undo %d undoes it\n",
 		out.Number, c.Listing, out.Home, out.Restarted, out.Number)
 	return nil
 }

@@ -21,7 +21,7 @@ type MessagesCmd struct {
 
 	Send  messagesSendCmd  `cmd:"" help:"Send a message to one person, before all messages of campaigns."`
 	Show  messagesShowCmd  `cmd:"" help:"Show a message, of a campaign or not, with every attempt and status."`
-	List  messagesListCmd  `cmd:"" help:"List messages that are of no campaign, newest first."`
+	List  messagesListCmd  `cmd:"" help:"List messages without a campaign, newest first."`
 	Retry messagesRetryCmd `cmd:"" help:"Send a message again that failed for a cause that may have passed."`
 }
 

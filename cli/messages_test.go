@@ -149,6 +149,6 @@ func TestOptOutAsks(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := contactsOptOutCmd{Person: "+15145550199"}
-	require.EqualError(t, c.run(t.Context(), ofTenant{}, Client{}, strings.NewReader("no\n"), &out), "nobody was opted out")
+	require.EqualError(t, c.run(t.Context(), ofTenant{}, Client{}, strings.NewReader("no\n"), &out), "not confirmed: nothing was changed")
 	require.Contains(t, out.String(), "Never write to +15145550199 again? There is no way back. [y/N]")
 }

@@ -32,7 +32,7 @@ type SearchesCmd struct {
 	Set        searchesSetCmd        `cmd:"" help:"Change a saved search: its filter, schedule, kinds of news, language, name."`
 	Pause      searchesChangeCmd     `cmd:"" help:"Pause a search. What it would have found meanwhile is not sent later."`
 	Resume     searchesChangeCmd     `cmd:"" help:"Resume a paused search."`
-	Delete     searchesDeleteCmd     `cmd:"" help:"Delete a search with its feeds; what waits is not told."`
+	Delete     searchesDeleteCmd     `cmd:"" help:"Delete a search with its feeds; news that wait are not sent."`
 	Targets    searchesTargetsCmd    `cmd:"" help:"Add, rotate and delete the targets of a search."`
 	Challenge  searchesChallengeCmd  `cmd:"" help:"Ask a webhook again to confirm that it wants news: one that is unconfirmed or stopped."`
 	Try        searchesTryCmd        `cmd:"" help:"Show what a filter would have found, without saving it."`
@@ -181,11 +181,11 @@ type searchesCreateCmd struct {
 	Name string `arg:"" help:"Name of the search, once in a tenant."`
 	searchFilter
 	targetFlags
-	Kinds    []string   `help:"News that are told; the default is all: new, price_drop, back." placeholder:"KIND"`
+	Kinds    []string   `help:"Kinds of news to send; the default is all: new, price_drop, back." placeholder:"KIND"`
 	Language string     `help:"Language of e-mails, Telegram messages and feeds, en or fr; the default is en." enum:"en,fr," default:""`
-	Pace     string     `help:"When they are told: ${enum}." enum:"at_once,hourly,daily" default:"at_once"`
+	Pace     string     `help:"When they are sent: ${enum}." enum:"at_once,hourly,daily" default:"at_once"`
 	At       string     `help:"Time of a daily digest, such as 07:30; the default is 08:00." placeholder:"TIME"`
-	Quiet    quietHours `help:"Hours in which nothing is told, such as 22:00-07:00." placeholder:"FROM-TO"`
+	Quiet    quietHours `help:"Hours in which nothing is sent, such as 22:00-07:00." placeholder:"FROM-TO"`
 	TimeZone string     `help:"Time zone of these times; the default is America/Toronto." placeholder:"NAME"`
 	JSON     bool       `name:"json" help:"Print the answer of the API as JSON."`
 }
@@ -248,11 +248,11 @@ type searchesSetCmd struct {
 	savedArg
 	searchFilter
 	Name     string     `help:"New name of the search." placeholder:"NAME"`
-	Kinds    []string   `help:"News that are told: new, price_drop, back." placeholder:"KIND"`
+	Kinds    []string   `help:"Kinds of news to send: new, price_drop, back." placeholder:"KIND"`
 	Language string     `help:"Language of e-mails, Telegram messages and feeds: en or fr." enum:"en,fr," default:""`
-	Pace     string     `help:"When they are told: at_once, hourly or daily." enum:"at_once,hourly,daily," default:""`
+	Pace     string     `help:"When they are sent: at_once, hourly or daily." enum:"at_once,hourly,daily," default:""`
 	At       string     `help:"Time of a daily digest, such as 07:30." placeholder:"TIME"`
-	Quiet    quietHours `help:"Hours in which nothing is told, such as 22:00-07:00; - is none." placeholder:"FROM-TO"`
+	Quiet    quietHours `help:"Hours in which nothing is sent, such as 22:00-07:00; - is none." placeholder:"FROM-TO"`
 	TimeZone string     `help:"Time zone of these times." placeholder:"NAME"`
 	JSON     bool       `name:"json" help:"Print the answer of the API as JSON."`
 }

@@ -20,8 +20,8 @@ import (
 
 // targetFlags say where the news of a search are told.
 type targetFlags struct {
-	Webhook  []string `help:"Address that is told by a signed request; may be repeated." placeholder:"URL" sep:"none"`
-	Email    []string `help:"Address that is told by e-mail, once its owner has confirmed it; may be repeated." placeholder:"ADDRESS" sep:"none"`
+	Webhook  []string `help:"Address that receives news by signed requests; may be repeated." placeholder:"URL" sep:"none"`
+	Email    []string `help:"Address that receives news by e-mail, once its owner has confirmed it; may be repeated." placeholder:"ADDRESS" sep:"none"`
 	Telegram []signed `help:"Chat that the bot writes to, by its ID, or the @name of a channel; may be repeated." placeholder:"CHAT" sep:"none"`
 	Feed     bool     `help:"Make a feed: Atom and JSON Feed."`
 	Target   []string `help:"Target as the API takes it, such as {\"kind\":\"feed\"}; may be repeated." placeholder:"JSON" sep:"none"`
@@ -51,7 +51,7 @@ func (f targetFlags) targets() (out []apilistings.TargetStart, err error) {
 		out = append(out, t)
 	}
 	if len(out) == 0 {
-		return nil, Usage("name a target to tell the news to: --webhook URL, --email ADDRESS, --telegram CHAT, " +
+		return nil, Usage("name a target for the news: --webhook URL, --email ADDRESS, --telegram CHAT, " +
 			"--feed or --target")
 	}
 	return out, nil

@@ -118,10 +118,10 @@ func saturated(all []sizing.Ceiling, s sizing.Scaled) string {
 	}
 	switch {
 	case len(over) == 0:
-		return "nothing is at its end; " + s.First + " is the nearest"
+		return "nothing is saturated; " + s.First + " is the nearest"
 	}
 	beyond := all[slices.IndexFunc(all, func(c sizing.Ceiling) bool { return c.Name == s.First })].Beyond
-	text := s.First + " is at its end first (" + beyond + ")"
+	text := s.First + " is saturated first (" + beyond + ")"
 	if len(over) > 1 {
 		text += "; then " + strings.Join(over[1:], ", ")
 	}

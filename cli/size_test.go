@@ -25,8 +25,8 @@ func TestSize(t *testing.T) {
 	for _, want := range []string{
 		"adverts seen again      220       660", "history shards                       64",
 		"connections of Postgres              210", "disk: files                          9,900 GB",
-		"\n10× the load: nothing is at its end; one quorum queue is the nearest",
-		"\n100× the load: one quorum queue is at its end first (", "; then history shards, the partition of images",
+		"\n10× the load: nothing is saturated; one quorum queue is the nearest",
+		"\n100× the load: one quorum queue is saturated first (", "; then history shards, the partition of images",
 	} {
 		require.Contains(t, b.String(), want)
 	}

@@ -17,7 +17,7 @@ WITH looked AS (
     ORDER BY id FOR UPDATE SKIP LOCKED
 ), closed AS (
     UPDATE messages SET class = 'unreported',
-        error = 'no webhook has told within seven days whether the message was accepted; it is not sent again'
+        error = 'no webhook has reported within seven days whether the message was accepted; it is not sent again'
     WHERE id = ANY (ARRAY(SELECT id FROM held)) RETURNING 1
 )
 SELECT coalesce((SELECT to_char(due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id

@@ -101,7 +101,7 @@ func (h Drafts) Register(d *api.Door) {
 type DraftRequest struct {
 	URL     string     `json:"url" doc:"of the product's page, http or https" example:"https://shop.example/p/123"`
 	OutDir  string     `json:"out_dir,omitempty" doc:"folder for its files on the worker, below CONVEYOR_OUT_ROOT; default out"`
-	Locale  string     `json:"locale,omitempty" doc:"of the browser: the language, script and country that the site is told" example:"fr-CA"`
+	Locale  string     `json:"locale,omitempty" doc:"of the browser: the language, script and country that the site sees" example:"fr-CA"`
 	EventID *uuid.UUID `json:"event_id,omitempty" doc:"chosen by the caller, so that the request can be repeated"`
 
 	Headers map[string]string `json:"headers,omitempty" doc:"of requests to the origin of url, its scheme, host and port, and to no other; kept encrypted until the draft is stored, and never shown"`

@@ -38,7 +38,7 @@ func (h Duplicates) Register(d *api.Door) {
 	}), h.list)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "decide-duplicate", Method: http.MethodPost, Path: "/duplicates/{id}", Tags: tags,
-		Summary: "Say that an advert is of a home, is not, or is the one to show", Errors: []int{409},
+		Summary: "Decide whether an advert belongs to a home, or which advert is shown", Errors: []int{409},
 		Description: "The ID is that of a home, or of a listing: then its home is meant. No rule overrules it. What is visible " +
 			"changes at once; adverts that were never published go through the pipeline first, and those that were hidden for " +
 			"what is new of them. It can be undone by the number in the answer. The last decision about the adverts, said " +
@@ -46,14 +46,14 @@ func (h Duplicates) Register(d *api.Door) {
 	}), h.decide)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "undo-duplicate", Method: http.MethodPost, Path: "/duplicates/verdicts/{number}/undo", Tags: tags,
-		Summary: "Restore what was there before a decision", Errors: []int{409},
+		Summary: "Undo a decision", Errors: []int{409},
 		Description: "409 while a later decision about the same adverts stands: that one is to be undone first.",
 	}), h.undo)
 }
 
 type listDuplicatesInput struct {
 	Kind     string `query:"kind" doc:"with such an advert: of another platform (duplicate), or of the same one (repost)"`
-	Reviewed string `query:"reviewed" enum:"yes,no" doc:"whether a person has said something of it"`
+	Reviewed string `query:"reviewed" enum:"yes,no" doc:"whether a person has decided on it"`
 	Listing  string `query:"listing" format:"uuid" doc:"the home of this listing, also one that it is alone in by a decision that can be undone"`
 	Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor   string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
@@ -170,7 +170,7 @@ type DuplicateDecision struct {
 // DuplicateDecided is the answer of POST /duplicates/{id}.
 type DuplicateDecided struct {
 	Number    int64     `json:"number" doc:"for undo"`
-	Home      uuid.UUID `json:"home" doc:"that the listing is of now"`
+	Home      uuid.UUID `json:"home" doc:"that the listing belongs to now"`
 	Restarted int       `json:"restarted" doc:"adverts that go through the pipeline, to be published"`
 }
 

@@ -32,7 +32,7 @@ func (h Platforms) searches(d *api.Door) {
 	api.Serve(d, op(access.Read, "get-platform-search", http.MethodGet, "Get a search of a site, with its lanes",
 		"All searches of a site are in its answer, too."), h.getSearch)
 	api.Serve(d, op(access.Operate, "put-platform-search", http.MethodPut, "Add a search to a site, or change it",
-		"What is left out is as the site has it. A search whose address changes starts over with the adverts of the new "+
+		"Omitted fields are as the site has them. A search whose address changes starts over with the adverts of the new "+
 			"one. The search default is that of the settings: its address cannot be changed here. With If-None-Match: * it is "+
 			"only added: 412 where there is one of that name.",
 		409, 412), h.putSearch)

@@ -41,27 +41,27 @@ func (h Searches) Register(d *api.Door) {
 			Description: description, Errors: []int{409}, DefaultStatus: status,
 		})
 	}
-	api.ServeTenant(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search, and tell its news",
-		"What happens to listings from now on is told to its targets: homes that are new to it, whose rent fell, or that "+
-			"are back. A home is told once, however many adverts it has. Secrets and addresses of feeds are in this answer only. "+
-			"An e-mail address or a Telegram chat is told nothing before its owner has confirmed it, by the link in its first "+
-			"message; a webhook, before its host has sent back the challenge that it is sent first.",
+	api.ServeTenant(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search and send its news",
+		"From now on, news go to its targets: homes that are new to it, whose rent fell, or that are back. A home is reported "+
+			"once, however many adverts it has. Secrets and addresses of feeds are in this answer only. Nothing is sent to an "+
+			"e-mail address or a Telegram chat before its owner has confirmed it by the link in its first message, nor to a "+
+			"webhook before its host has sent back the challenge that it receives first.",
 		http.StatusCreated), h.add)
 	api.ServeTenant(d, op(access.Read, "list-searches", http.MethodGet, "/searches", "List the saved searches, by name",
 		"", 200), h.list)
 	api.ServeTenant(d, op(access.Read, "get-search", http.MethodGet, "/searches/{search}", "Get a saved search", "", 200),
 		h.get)
 	api.ServeTenant(d, op(access.Operate, "change-search", http.MethodPatch, "/searches/{search}", "Change a saved search",
-		"What is left out stays as it is. What happens while it is paused is not told later.", 200), h.change)
+		"Omitted fields are unchanged. Nothing is sent later for the time in which it was paused.", 200), h.change)
 	api.ServeTenant(d, op(access.Operate, "delete-search", http.MethodDelete, "/searches/{search}",
-		"Delete a saved search, with its feeds; what waits is not told", "", http.StatusNoContent), h.remove)
+		"Delete a saved search with its feeds; news that wait are not sent", "", http.StatusNoContent), h.remove)
 	api.ServeTenant(d, op(access.Read, "try-search", http.MethodPost, "/searches/try",
 		"Try a search: what it would have found",
-		"The homes that were published in the last days, are offered still, and meet the filter. Nothing is stored or told.", 200),
+		"The homes that were published in the last days, are offered still, and meet the filter. Nothing is stored or sent.", 200),
 		h.try)
 	api.ServeTenant(d, op(access.Operate, "add-search-target", http.MethodPost, "/searches/{search}/targets",
-		"Add a target to a saved search", "It is told what is found from now on, all but a feed once it is confirmed. A "+
-			"secret, or the addresses of a feed, are in this answer only.", http.StatusCreated), h.addTarget)
+		"Add a target to a saved search", "It receives what is found from now on; all but a feed have to be confirmed "+
+			"first. A secret, or the addresses of a feed, are in this answer only.", http.StatusCreated), h.addTarget)
 	api.ServeTenant(d, op(access.Operate, "challenge-search-target", http.MethodPost,
 		"/searches/{search}/targets/{target}/challenge", "Ask a webhook again to confirm that it wants news",
 		"A webhook is sent a challenge when it is added. Where it could not send that back, or was stopped later, it is "+
@@ -72,7 +72,7 @@ func (h Searches) Register(d *api.Door) {
 		"They are in this answer only. A webhook is signed with both secrets for a while, each signature behind v1= and a "+
 			"comma between them; the addresses of a feed before are 404 at once.", http.StatusOK), h.rotateTarget)
 	api.ServeTenant(d, op(access.Operate, "delete-search-target", http.MethodDelete, "/searches/{search}/targets/{target}",
-		"Delete a target of a saved search; what waits is not told", "", http.StatusNoContent), h.removeTarget)
+		"Delete a target of a saved search; news that wait are not sent", "", http.StatusNoContent), h.removeTarget)
 	h.feeds(d)
 	h.subscriptions(d)
 }

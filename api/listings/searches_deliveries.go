@@ -28,7 +28,7 @@ func (h Searches) told(d *api.Door) {
 		"Each is a message to one of its targets, those that are due last first. One that has failed is a dead letter of the "+
 			"queue notify, and can be replayed."), h.deliveries)
 	api.ServeTenant(d, op("list-search-matches", "/searches/{search}/matches", "List what a saved search has found",
-		"One item for each event, the newest first, whether it is told yet or not."), h.matches)
+		"One item for each event, the newest first, sent or not."), h.matches)
 }
 
 // The orders of these lists, for their cursors.
@@ -45,7 +45,7 @@ type SearchDelivery struct {
 	DueAt      time.Time        `json:"due_at"`
 	Tries      int              `json:"tries" doc:"that have failed"`
 	Reason     string           `json:"reason,omitempty" doc:"of the last failure, or why it was dropped"`
-	Items      int              `json:"items" doc:"events that it tells of"`
+	Items      int              `json:"items" doc:"events in it"`
 	StartedAt  *time.Time       `json:"started_at,omitempty" doc:"when it was begun last; in the future, when it is tried again"`
 	FinishedAt *time.Time       `json:"finished_at,omitempty"`
 	Workflow   api.WorkflowLink `json:"workflow"`

@@ -31,7 +31,7 @@ func (h Searches) feeds(d *api.Door) {
 	d.API.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "get-feed", Method: http.MethodGet, Path: "/feeds/{file}", Tags: []string{"searches"},
 		Summary: "Read the feed of a saved search: Atom, or JSON Feed",
-		Description: "The address, which nobody can guess, is the only credential. If-None-Match is answered with 304 while " +
+		Description: "The address, which cannot be guessed, is the only credential. If-None-Match is answered with 304 while " +
 			"there is nothing new.",
 		Parameters: []*huma.Param{{
 			Name: "file", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},

@@ -30,9 +30,9 @@ type subscriptionDeed struct {
 var subscriptionDeeds = []subscriptionDeed{
 	{
 		path: "confirm", show: "show-confirmation", do: "confirm-subscription", state: saved.TargetActive,
-		summary: "Confirm an e-mail address or a Telegram chat: from now on it is told the news of its search",
+		summary: "Confirm an e-mail address or a Telegram chat: from now on it receives the news of its search",
 		ask: map[saved.Language]string{
-			saved.English: "Shall %s be told the news of the search “%s”?",
+			saved.English: "Send the news of the search “%[2]s” to %[1]s?",
 			saved.French:  "Voulez-vous que %s reçoive les nouvelles de la recherche « %s » ?",
 		},
 		button: map[saved.Language]string{saved.English: "Yes, confirm", saved.French: "Oui, confirmer"},
@@ -44,9 +44,9 @@ var subscriptionDeeds = []subscriptionDeed{
 	},
 	{
 		path: "unsubscribe", show: "show-unsubscription", do: "unsubscribe", state: saved.TargetStopped,
-		summary: "Stop an e-mail address or a Telegram chat: it is told nothing more of its search. RFC 8058: mail programs do so in one request",
+		summary: "Stop an e-mail address or a Telegram chat: it receives no more news of its search. RFC 8058: mail programs do so in one request",
 		ask: map[saved.Language]string{
-			saved.English: "Shall %s be told nothing more of the search “%s”?",
+			saved.English: "Send no more news of the search “%[2]s” to %[1]s?",
 			saved.French:  "Voulez-vous que %s ne reçoive plus rien de la recherche « %s » ?",
 		},
 		button: map[saved.Language]string{saved.English: "Yes, unsubscribe", saved.French: "Oui, se désabonner"},
@@ -57,7 +57,7 @@ var subscriptionDeeds = []subscriptionDeed{
 
 // subscriptionOver is said of a target that is stopped.
 var subscriptionOver = map[saved.Language]string{
-	saved.English: "It is told nothing more of this search.",
+	saved.English: "No more news of this search are sent there.",
 	saved.French:  "Plus rien de cette recherche n’y sera envoyé.",
 }
 

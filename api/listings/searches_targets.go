@@ -28,13 +28,13 @@ type SearchTarget struct {
 	ID     uuid.UUID `json:"id"`
 	Kind   string    `json:"kind" enum:"webhook,feed,email,telegram"`
 	Label  string    `json:"label,omitempty" doc:"its address, without what is secret or personal"`
-	State  string    `json:"state" enum:"active,unconfirmed,stopped" doc:"unconfirmed: the owner of the e-mail address or Telegram chat, or the host of the webhook, has not confirmed it, and it is told nothing; stopped: its owner wants no more, or it is gone: only a webhook can be asked again"`
+	State  string    `json:"state" enum:"active,unconfirmed,stopped" doc:"unconfirmed: the owner of the e-mail address or Telegram chat, or the host of the webhook, has not confirmed it, and nothing is sent there; stopped: its owner wants no more, or it is gone: only a webhook can be asked again"`
 	Reason string    `json:"reason,omitempty" doc:"why it is stopped, or why a webhook is not confirmed"`
 
 	Secret      string     `json:"secret,omitempty" doc:"of a webhook, once: what it is signed with"`
 	BeforeUntil *time.Time `json:"before_until,omitempty" doc:"of a webhook, beside a secret that is new: until when it is signed with the one before, too"`
 
-	AtomURL string `json:"atom_url,omitempty" doc:"of a feed, once: an address that nobody can guess"`
+	AtomURL string `json:"atom_url,omitempty" doc:"of a feed, once: an address that cannot be guessed"`
 	JSONURL string `json:"json_url,omitempty" doc:"of a feed, once: the same in the format JSON Feed"`
 }
 

@@ -161,7 +161,7 @@ type Campaign struct {
 type CampaignCounts struct {
 	Total     int64 `json:"total"`
 	Waiting   int64 `json:"waiting" doc:"queued, or being sent"`
-	Unknown   int64 `json:"unknown" doc:"the answer was lost; a webhook tells what became of them"`
+	Unknown   int64 `json:"unknown" doc:"the answer was lost; a webhook may still report what became of them"`
 	Sent      int64 `json:"sent" doc:"accepted by Meta"`
 	Delivered int64 `json:"delivered"`
 	Read      int64 `json:"read"`

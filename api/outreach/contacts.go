@@ -60,15 +60,15 @@ func (h Contacts) Register(d *api.Door) {
 	api.ServeTenant(d, op(access.Operate, "delete-contact", http.MethodDelete, "/contacts/{contact}",
 		"Delete a person for good", "The contact, its places in lists, and the recipient and content of its messages; messages that wait are not sent. "+
 			"An opt-out stays, without the phone, so that it holds when the person is imported again. Uploaded files are "+
-			"kept as long as files are kept. The audit names nobody."), h.remove)
+			"kept as long as files are kept. The audit does not name the person."), h.remove)
 	api.ServeTenant(d, op(access.Operate, "opt-out-contact", http.MethodPost, "/contacts/{contact}/opt-out",
 		"Never write to a contact again", "Its telephone number and its e-mail address are opted out, and with "+
 			"the address every contact that has it: of a couple or an office with one address, all. The answer says how many "+
-			"contacts that are. POST /opt-outs with the phone alone opts out nobody else. It holds for good, also across a "+
+			"contacts that are. POST /opt-outs with the phone alone opts out no other contact. It holds for good, also across a "+
 			"deletion and another import."), h.optOut)
 	api.ServeTenant(d, op(access.Operate, "opt-out-person", http.MethodPost, "/opt-outs",
-		"Never write to a telephone number or an address again", "Whether it is of a contact or not. A number without "+
-			"country code is of the tenant's region. It holds for good."), h.optOutPerson)
+		"Never write to a telephone number or an address again", "Whether a contact has it or not. A number without "+
+			"country code belongs to the tenant's region. It holds for good."), h.optOutPerson)
 	h.optOuts(d, op)
 	h.changes(d, op)
 	h.lists(d)
@@ -353,7 +353,7 @@ type PersonMessage struct {
 	SentAt      *time.Time      `json:"sent_at,omitempty"`
 	DeliveredAt *time.Time      `json:"delivered_at,omitempty"`
 	ReadAt      *time.Time      `json:"read_at,omitempty"`
-	WAUser      string          `json:"wa_user,omitempty" doc:"what WhatsApp calls the person within the tenant's business, where it has told"`
+	WAUser      string          `json:"wa_user,omitempty" doc:"WhatsApp's ID of the person within the tenant's business, where it is known"`
 	WAUserWas   string          `json:"wa_user_was,omitempty" doc:"what it called the person before that: several have spaces between them, the latest last"`
 }
 

@@ -35,7 +35,7 @@ func (h Contacts) changes(d *api.Door, op func(
 
 // ContactPut is the body of POST /contacts.
 type ContactPut struct {
-	Phone      string          `json:"phone,omitempty" maxLength:"100" doc:"a telephone number; one without country code is of the tenant's region"`
+	Phone      string          `json:"phone,omitempty" maxLength:"100" doc:"a telephone number; one without country code belongs to the tenant's region"`
 	Email      Text            `json:"email,omitempty,omitzero" maxLength:"400" doc:"null: it has none any more"`
 	Name       Text            `json:"name,omitempty,omitzero" maxLength:"200" doc:"absent: of the parts, where one is given or emptied"`
 	GivenName  Text            `json:"given_name,omitempty,omitzero" maxLength:"200"`

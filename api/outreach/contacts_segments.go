@@ -33,7 +33,7 @@ func (h Contacts) segments(d *api.Door) {
 		"Change the name and the filter of a segment"), h.changeSegment)
 	part := op(access.Operate, "change-segment-part", http.MethodPatch, "/segments/{segment}",
 		"Change the name or the filter of a segment")
-	part.Description = "What is not given stays as it is, also where another request changes it at the same time. " +
+	part.Description = "Omitted fields are unchanged, also where another request changes them at the same time. " +
 		part.Description
 	api.ServeTenant(d, part, h.changeSegmentPart)
 	api.ServeTenant(d, op(access.Operate, "delete-segment", http.MethodDelete, "/segments/{segment}",

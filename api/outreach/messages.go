@@ -102,7 +102,7 @@ func wrongFields(at string, err error) (wrong []error) {
 // A Message is a message to one person.
 type Message struct {
 	ID          uuid.UUID      `json:"id"`
-	Campaign    *uuid.UUID     `json:"campaign,omitempty" doc:"absent: it is of none"`
+	Campaign    *uuid.UUID     `json:"campaign,omitempty" doc:"absent: it belongs to none"`
 	Contact     *int64         `json:"contact,omitempty" doc:"of a campaign's"`
 	Sender      uuid.UUID      `json:"sender"`
 	Kind        string         `json:"kind" enum:"transactional,campaign"`

@@ -40,13 +40,13 @@ func (h Senders) Register(d *api.Door) {
 	})
 	api.Serve(d, api.Needs(access.Admin, api.Op("tenants", "add-sender", "POST /tenants/{tenant}/senders",
 		"Add a telephone number that a tenant sends from",
-		"The access token is stored encrypted by the first of CONVEYOR_SECRET_KEYS, and is never shown. A number is of one "+
+		"The access token is stored encrypted by the first of CONVEYOR_SECRET_KEYS, and is never shown. A number belongs to one "+
 			"tenant.", 201, 409)), h.add)
 	api.Serve(d, api.Needs(access.Operate, api.Op("tenants", "get-sender", "GET /tenants/{tenant}/senders/{id}",
 		"Get a telephone number of a tenant", "")), h.get)
 	api.Serve(d, api.Needs(access.Admin, api.Op("tenants", "change-sender", "PATCH /tenants/{tenant}/senders/{id}",
 		"Change a telephone number of a tenant: its token, rate and state",
-		"What is left out stays as it is. Messages of a number that is paused or stopped wait.", 409)), h.change)
+		"Omitted fields are unchanged. Messages of a number that is paused or stopped wait.", 409)), h.change)
 	api.Serve(d, api.Needs(access.Admin, api.Within(resealTimeout, api.Op("tenants", "reseal-tokens",
 		"POST /senders/reseal", "Encrypt what is stored encrypted by the first of CONVEYOR_SECRET_KEYS",
 		"Access tokens, addresses of saved searches, headers and cookies of crawl requests, the keys that e-mail addresses "+

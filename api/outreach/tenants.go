@@ -45,8 +45,8 @@ func (h Tenants) Register(d *api.Door) {
 		"")), h.get)
 	api.Serve(d, api.Needs(access.Admin, api.Op("tenants", "change-tenant", "PATCH /tenants/{tenant}",
 		"Change a tenant: its tier, limits and state",
-		"What is left out stays as it is. While a tenant is stopped, none of its files is accepted, none of its messages "+
-			"sent, no news of its saved searches told, and its feeds are 404; it may read what it has.", 409)), h.change)
+		"Omitted fields are unchanged. While a tenant is stopped, none of its files is accepted, no message and no news of "+
+			"its saved searches are sent, and its feeds are 404; it may read what it has.", 409)), h.change)
 	h.registerErasure(d)
 }
 

@@ -77,7 +77,7 @@ func (h Uploads) Register(d *api.Door) {
 		"Get an upload: its state and how far it is", "")), h.get)
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("contacts", "preview-upload",
 		"GET /uploads/{upload}/preview", "Get the first rows of an upload as they will be read",
-		"With what was found out about the file, and why. It stores nothing. To look before anything is stored, upload "+
+		"With what was detected in the file, and why. It stores nothing. To look before anything is stored, upload "+
 			"with hold=true, correct the options with PUT …/options, and start with POST …/start.", 409)), h.preview)
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, api.Op("contacts", "set-upload-options",
 		"PUT /uploads/{upload}/options", "Replace the options of a held upload, and look at its first rows",
@@ -297,7 +297,7 @@ type UploadPreview struct {
 	Format  PreviewFormat   `json:"format"`
 	Columns []PreviewColumn `json:"columns" doc:"which field each column is; options.mapping changes it"`
 	Region  string          `json:"region,omitempty" doc:"of telephone numbers without a country code"`
-	Reasons []PreviewReason `json:"reasons" doc:"what was found out, why, and the option that changes it"`
+	Reasons []PreviewReason `json:"reasons" doc:"what was detected, why, and the option that changes it"`
 	Rows    []PreviewRow    `json:"rows" doc:"the first 20"`
 }
 

@@ -140,7 +140,7 @@ func (w *uploadWish) set(name, value string) (err error) {
 			return fault.Newf(fault.Invalid, "options: %w", err)
 		}
 	default:
-		return fault.Newf(fault.Invalid, "%.40q is no field of an upload; expected options, known, dry_run, hold, list, tag, "+
+		return fault.Newf(fault.Invalid, "unknown field %.40q; expected options, known, dry_run, hold, list, tag, "+
 			"and file as the last one", name)
 	}
 	if err != nil {

@@ -281,7 +281,7 @@ type SearchStats struct {
 	Stored   int           `json:"stored" doc:"pages that are kept, found or not"`
 	Waiting  int           `json:"waiting" doc:"messages that are being stored"`
 	Refused  int           `json:"refused" doc:"messages of the last day that can never be stored; they are dead letters"`
-	Terms    int           `json:"terms,omitempty" doc:"different ones; absent where the engine does not tell"`
+	Terms    int           `json:"terms,omitempty" doc:"different ones; absent where the engine does not report them"`
 	Bytes    int64         `json:"bytes" doc:"of the index on disk, without the pages themselves"`
 	Segments int           `json:"segments" doc:"parts of the index"`
 	Sites    []SearchCount `json:"sites" doc:"with the most pages, up to 20"`
@@ -320,7 +320,7 @@ func parseSearchCursor(s string, q search.Query) (*search.Position, error) {
 		return nil, errSearchCursor
 	}
 	if c.Query != searchKey(q) {
-		return nil, errors.New("is of another query; keep q and all filters as they were, or start without after")
+		return nil, errors.New("belongs to another query; keep q and all filters unchanged, or start without after")
 	}
 	return &c.At, nil
 }

@@ -115,7 +115,7 @@ func TestPageSearch(t *testing.T) {
 	ask.Set("q", "heat")
 	p := apitest.Refused(t, d.Get(t, "/search?"+ask.Encode()), 422)
 	require.Equal(t, []string{"query.after"}, p.Fields())
-	require.Equal(t, "is of another query; keep q and all filters as they were, or start without after", p.Errors[0].Message)
+	require.Equal(t, "belongs to another query; keep q and all filters unchanged, or start without after", p.Errors[0].Message)
 }
 
 // What is absent is absent, and lists are never null.

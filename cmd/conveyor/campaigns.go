@@ -115,8 +115,8 @@ func (h *house) applyWebhooks(ctx context.Context, store *dboutreach.Webhooks, m
 // unknownWriters logs that wishes of people are without effect as yet.
 func (h *house) unknownWriters(ctx context.Context, done dboutreach.Applied) {
 	if done.Unknown > 0 {
-		h.log.WarnContext(ctx, "people who ask for no more messages, or for more again, are not known, as WhatsApp does not "+
-			"tell their numbers: it counts once a status tells whose it is", "messages", done.Unknown)
+		h.log.WarnContext(ctx, "people who ask for no more messages, or for more again, are not known: WhatsApp left out "+
+			"their numbers; what they ask for counts once a status has the number", "messages", done.Unknown)
 	}
 }
 

@@ -303,16 +303,16 @@ func buildID() (string, error) {
 	}
 	path, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("find this binary, to tell its build: %w", err)
+		return "", fmt.Errorf("find this binary for the name of its build: %w", err)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("read this binary, to tell its build: %w", err)
+		return "", fmt.Errorf("read this binary for the name of its build: %w", err)
 	}
 	defer file.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
-		return "", fmt.Errorf("read this binary, to tell its build: %w", err)
+		return "", fmt.Errorf("read this binary for the name of its build: %w", err)
 	}
 	return "devel-" + hex.EncodeToString(sum.Sum(nil))[:12], nil
 }
@@ -333,7 +333,7 @@ func (h *house) begin(ctx context.Context) {
 		current, err := h.deployment().Begin(ctx, build)
 		switch {
 		case err == nil && current == build:
-			h.log.InfoContext(ctx, "workers are of the current build",
+			h.log.InfoContext(ctx, "workers run the current build",
 				"deployment", h.config.Temporal.Deployment, "build", build)
 			return
 		case err == nil:
@@ -342,7 +342,7 @@ func (h *house) begin(ctx context.Context) {
 			return
 		case time.Since(warned) > time.Minute: // it takes a second or two
 			warned = time.Now()
-			h.log.WarnContext(ctx, "it is not known yet whether the workers are of the current build",
+			h.log.WarnContext(ctx, "it is not known yet whether the workers run the current build",
 				"build", build, "err", err)
 		}
 		select {

@@ -15,7 +15,7 @@ import (
 
 type extractCmd struct {
 	File string `arg:"" help:"Saved page, HTML, may be compressed by gzip; - is standard input."`
-	URL  string `name:"url" help:"Original URL of the page: resolves links and tells the country. The default is the canonical URL in the page." placeholder:"URL"`
+	URL  string `name:"url" help:"Original URL of the page: resolves links and gives the country. The default is the canonical URL in the page." placeholder:"URL"`
 }
 
 // Run prints the draft of a saved page as JSON. It needs none of the services. The page is read in this process, once

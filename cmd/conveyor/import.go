@@ -32,7 +32,7 @@ type importCmd struct {
 
 type importListingsCmd struct {
 	File     string            `arg:"" help:"The dump." type:"existingfile"`
-	DryRun   bool              `help:"Send nothing; say what would come in, what would not, and why."`
+	DryRun   bool              `help:"Send nothing; report which rows would be imported, which would not, and why."`
 	Table    string            `help:"Table to read from a dump of plain SQL." default:"public.listings"`
 	Platform string            `help:"Platform of all rows, where no column names it." placeholder:"NAME"`
 	Column   map[string]string `help:"Column that a field is read from, where its name does not say so; repeatable." placeholder:"FIELD=COLUMN"`

@@ -25,7 +25,7 @@ import (
 
 type importDraftsCmd struct {
 	File    string `arg:"" help:"The SQLite file. A write-ahead log beside it is read, too." type:"existingfile"`
-	DryRun  bool   `help:"Store nothing; say what would come in, what would not, and why."`
+	DryRun  bool   `help:"Store nothing; report which rows would be imported, which would not, and why."`
 	Table   string `help:"Table to read." default:"product_drafts"`
 	Refused string `help:"File to write the refused rows to, as CSV: row, event ID, reason." placeholder:"FILE"`
 }

@@ -31,7 +31,7 @@ type keysCmd struct {
 type keysCreateCmd struct {
 	Name     string      `arg:"" help:"Name of the key in logs and in the audit log: a-z, 0-9, dot, dash, underscore."`
 	Role     access.Role `required:"" enum:"read,operate,admin" help:"Role of the key: ${enum}."`
-	Tenant   string      `help:"Tenant that the key is of: it reaches what is of this tenant, and nothing else." placeholder:"ID"`
+	Tenant   string      `help:"Tenant of the key: it reaches data of this tenant only." placeholder:"ID"`
 	Expires  lifetime    `help:"Lifetime of the key, such as 90d or 12h; by default that of CONVEYOR_KEY_MAX_AGE, and without it the key never expires." placeholder:"90d"`
 	PrintEnv bool        `help:"Do not store the key; print an entry for CONVEYOR_API_KEYS to standard error."`
 }
@@ -45,7 +45,7 @@ func (c *keysCreateCmd) Run(ctx context.Context) error {
 		return cli.UsageError("--print-env and --expires do not go together: an entry of CONVEYOR_API_KEYS does not expire")
 	}
 	if c.PrintEnv && c.Tenant != "" {
-		return cli.UsageError("--print-env and --tenant do not go together: an entry of CONVEYOR_API_KEYS is of no tenant")
+		return cli.UsageError("--print-env and --tenant do not go together: an entry of CONVEYOR_API_KEYS has no tenant")
 	}
 	id, key, err := access.NewKey(rand.Reader)
 	if err != nil {

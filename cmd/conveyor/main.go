@@ -38,7 +38,7 @@ type CLI struct {
 	Health    cli.HealthCmd    `cmd:"" help:"Check the health endpoint of a role: exit code 0 or 1, for health checks of containers."`
 	Config    configCmd        `cmd:"" help:"Print every setting with its value and description."`
 	Feed      feedCmd          `cmd:"" help:"Publish scraped listings from a JSONL file."`
-	Import    importCmd        `cmd:"" help:"Take over what another system has stored: listings from a dump of their table, drafts from a SQLite file."`
+	Import    importCmd        `cmd:"" help:"Import data from another system: listings from a dump of their table, drafts from a SQLite file."`
 	Normalize normalizeCmd     `cmd:"" help:"Normalize scraped listings from JSONL to JSONL, without any service."`
 	Scrape    scrapeCmd        `cmd:"" help:"Read one page of a rental site, live or saved, and print the result; for developers of platform readers."`
 	Crawl     cli.CrawlCmd     `cmd:"" help:"Crawl sites: start, show, control, export and compare runs."`
@@ -51,7 +51,7 @@ type CLI struct {
 	Draft     cli.DraftCmd     `cmd:"" help:"Request product drafts of pages; list and cancel the requests."`
 	Extract   extractCmd       `cmd:"" help:"Print the product draft of a saved page, without any service."`
 
-	Size        cli.SizeCmd        `cmd:"" help:"Say how large an installation must be for a load: cores, connections, shards, disk, bandwidth, and what is at its end first."`
+	Size        cli.SizeCmd        `cmd:"" help:"Estimate how large an installation must be for a load: cores, connections, shards, disk, bandwidth, and the first bottleneck."`
 	Status      cli.StatusCmd      `cmd:"" help:"Show queues, outbox, dead letters, task queues, platforms and hosts, live."`
 	DeadLetters cli.DeadLettersCmd `cmd:"" name:"dead-letters" help:"List, show, replay and discard messages that could not be processed."`
 	Replay      cli.ReplayCmd      `cmd:"" help:"Process stored adverts again: start, show, list and cancel replays."`

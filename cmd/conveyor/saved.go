@@ -82,7 +82,7 @@ func (h *house) savedMatcher(
 		for more := waits; more; {
 			done, err := matcher.Next(ctx, savedEvents, time.Now())
 			if len(done.Left) > 0 {
-				h.log.ErrorContext(ctx, "saved searches cannot be read, and are told nothing until they are changed", "searches",
+				h.log.ErrorContext(ctx, "saved searches cannot be read, and find nothing until they are changed", "searches",
 					done.Left)
 			}
 			if len(done.Aside) > 0 {
@@ -90,7 +90,7 @@ func (h *house) savedMatcher(
 					"queue notify", "events", done.Aside, "err", done.Cause)
 			}
 			if len(done.Behind) > 0 {
-				h.log.WarnContext(ctx, "saved searches of tenants cannot be told now: their news wait", "tenants", done.Behind,
+				h.log.WarnContext(ctx, "saved searches of tenants cannot be compared now: their news wait", "tenants", done.Behind,
 					"err", done.Cause)
 			}
 			if err != nil {

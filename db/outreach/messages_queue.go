@@ -340,7 +340,7 @@ type endedLease struct {
 // lostWithWorker is the verdict on a message whose worker did not come back.
 var lostWithWorker = campaign.Verdict{
 	Outcome: campaign.Unknown, Class: campaign.ClassUnknown,
-	Means: "the worker ended before it had an answer; the webhook tells whether the message was accepted",
+	Means: "the worker ended before it had an answer; a webhook may still report whether the message was accepted",
 }
 
 // Messages wait by kind for the oldest to be due, for the pause of their sender to end, and for their campaign to run.

@@ -71,8 +71,7 @@ func (k *OptOutKey) pads(ctx context.Context) (contact.Pads, error) {
 	}
 	plain, err := k.open(sealed)
 	if err != nil {
-		return contact.Pads{}, fmt.Errorf("the key of opt-outs, without which nobody can be told from those who want no "+
-			"messages: %w", err)
+		return contact.Pads{}, fmt.Errorf("open the key of opt-outs, without which no person can be checked against them: %w", err)
 	}
 	k.lock.Lock()
 	defer k.lock.Unlock()

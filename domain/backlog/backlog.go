@@ -245,7 +245,7 @@ type ImportCount struct {
 type MessagesWaiting struct {
 	Waiting []MessageWait `json:"waiting" doc:"those that may be sent now, by tier of their tenant and kind"`
 	Held    int64         `json:"held" doc:"those that a pause or a stop of their campaign, sender or tenant holds back"`
-	Unknown int64         `json:"unknown" doc:"those whose answer was lost, and of which no webhook has told for an hour; counted up to 100000"`
+	Unknown int64         `json:"unknown" doc:"those whose answer was lost, and which no webhook has reported for an hour; counted up to 100000"`
 }
 
 // MessageWait counts the messages of the tenants of a tier, and of a kind, whose time has come.
@@ -311,7 +311,7 @@ func (r *Report) Judge() {
 	}
 	if len(r.Unknown) > 0 && slices.Contains(slices.Collect(maps.Values(r.Services)), Slow) {
 		r.warn(Concern{Code: NotKnown, Severity: Look, Count: int64(len(r.Unknown))},
-			"not known, for want of an answer in time: %s", strings.Join(r.Unknown, ", "))
+			"unknown (timed out): %s", strings.Join(r.Unknown, ", "))
 	}
 	if age := seconds(r.Outbox.OldestAgeSeconds); age > lateEvent {
 		r.warn(Concern{
@@ -443,7 +443,7 @@ func (r *Report) judgeOutreach() {
 	}
 	if r.Messages.Unknown > 0 {
 		r.warn(Concern{Code: MessagesUnknown, Severity: Look, Count: r.Messages.Unknown},
-			"messages: of %s no webhook has told whether they were accepted", atMost(r.Messages.Unknown, MostMessages))
+			"messages: %s have no delivery report yet, and their answers were lost", atMost(r.Messages.Unknown, MostMessages))
 	}
 	if age := seconds(r.Webhooks.OldestAgeSeconds); age > lateWebhook {
 		r.warn(Concern{Code: WebhooksLate, Severity: Look, Since: r.before(age), Count: r.Webhooks.Waiting},

@@ -117,7 +117,7 @@ func TestJudge(t *testing.T) {
 				{Tier: "standard", Kind: "transactional", Waiting: 100_000, OldestAgeSeconds: 61}}},
 			Webhooks: backlog.WebhookCount{Waiting: 10_000, OldestAgeSeconds: 125}},
 			[]string{"messages: the oldest of 100000 or more transactional ones (standard) waits for 1m",
-				"messages: of 2 no webhook has told whether they were accepted",
+				"messages: 2 have no delivery report yet, and their answers were lost",
 				"webhooks: the oldest of 10000 or more waits for 2m"}},
 		{"a platform that is scraped", scraper(func(*backlog.Scraper) {}), []string{}},
 		{"one that is suspect", scraper(func(p *backlog.Scraper) {

@@ -309,7 +309,7 @@ var (
 	}
 	answerLost = Verdict{
 		Outcome: Unknown, Class: ClassUnknown, Spends: true,
-		Means: "the answer was lost; the webhook tells whether the message was accepted",
+		Means: "the answer was lost; a webhook may still report whether the message was accepted",
 	}
 	restricted = Verdict{
 		Outcome: PauseSender, Class: ClassSpam, First: time.Hour, Factor: 2, Most: 24 * time.Hour, Alert: true,

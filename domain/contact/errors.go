@@ -104,7 +104,7 @@ func (e *ErrorsWriter) Write(line int64, record []string, problems []Problem) er
 	}
 	if slices.ContainsFunc(record, isCut) {
 		messages = append(messages, fmt.Sprintf("no more than %d KB of a row are kept: cells that end in %s are cut; copy "+
-			"them from the file that line %d is of", shownBytes>>10, cutMark, line))
+			"them from line %d of the original file", shownBytes>>10, cutMark, line))
 	}
 	e.line = append(e.line, strconv.FormatInt(line, 10), formula.Escape(strings.Join(fields, "; ")),
 		strings.Join(codes, "; "), formula.Escape(strings.Join(messages, "; ")))

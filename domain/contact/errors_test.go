@@ -104,7 +104,7 @@ func TestErrorsTwice(t *testing.T) {
 	second := importFile(t, errorsCSV(t, first), contact.Options{})
 	got := string(errorsCSV(t, second))
 	want := "\uFEFFName,Phone,error_line,error_field,error_code,error_message\n" +
-		"Bob,12,2,phone,phone_invalid,\"\"\"12\"\" is no telephone number; correct it\"\n" +
+		"Bob,12,2,phone,phone_invalid,\"\"\"12\"\" is not a valid telephone number; correct it\"\n" +
 		"C\uFFFDy,5145550124,3,name,encoding,\"\"\"C\uFFFDy\"\" has \uFFFD where a character could not be read; write that character, or " +
 		"remove the sign\"\n" +
 		"514,5145550125,4,,too_many_columns,\"the row has 7 cells, and the header 6: cell 7 is \"\"more\"\"; put quotes around a cell " +

@@ -199,15 +199,15 @@ func (f Filter) check(at string, depth int, parts *int) error {
 		}
 	case "list":
 		if !isUUID(f.List) {
-			return refuse("list", "%s is no id of a list; use its UUID", excerpt(f.List))
+			return refuse("list", "%s is not the ID of a list; use its UUID", excerpt(f.List))
 		}
 	case "locale":
 		if _, err := language.Parse(f.Locale); err != nil || len(f.Locale) > 35 {
-			return refuse("locale", "%s is no language; use a code such as fr or en-CA", excerpt(f.Locale))
+			return refuse("locale", "%s is not a language; use a code such as fr or en-CA", excerpt(f.Locale))
 		}
 	case "country":
 		if len(f.Country) != 2 || strings.Trim(f.Country, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-			return refuse("country", "%s is no country; use two capital letters such as CA", excerpt(f.Country))
+			return refuse("country", "%s is not a country; use two capital letters such as CA", excerpt(f.Country))
 		}
 	case "created":
 		return f.Created.check(refuse, "created")
@@ -225,7 +225,7 @@ func isText(text string) bool { return utf8.ValidString(text) && !strings.Contai
 func (f Filter) checkField(refuse func(string, string, ...any) error) error {
 	name, custom := f.FilterField()
 	if custom && (name == "" || slug(name) != name) {
-		return refuse("field", "%s is no field; use %s, or the name of a custom field (letters, digits and _)",
+		return refuse("field", "unknown field %s; use %s, or the name of a custom field (letters, digits and _)",
 			excerpt(f.Field), strings.Join(FilterFields, ", "))
 	}
 	n := 0

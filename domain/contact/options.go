@@ -47,7 +47,7 @@ func (o Options) Check() error {
 	for _, field := range o.Mapping {
 		custom, isCustom := strings.CutPrefix(field, FieldCustom)
 		if isCustom && slug(custom) != custom || !isCustom && !slices.Contains(fields, field) {
-			return fault.Newf(fault.Invalid, "mapping: %.60q is no field; use %s or %s<name>, a name of letters, digits and _",
+			return fault.Newf(fault.Invalid, "mapping: unknown field %.60q; use %s or %s<name>, a name of letters, digits and _",
 				field, strings.Join(fields, ", "), FieldCustom)
 		}
 	}

@@ -519,7 +519,7 @@ func (b *builder) cell(i int, field string, limit int) (v string, ok bool) {
 				b.problem(field, CodeNUL, "the cell has a NUL character in it; remove it, or save the file as UTF-8")
 				return "", false
 			case r == utf8.RuneError && b.refused && isCut(v):
-				b.problem(field, CodeEncoding, "the cell ends where it was cut, at %s; copy the rest from the file that it is of, or "+
+				b.problem(field, CodeEncoding, "the cell ends where it was cut, at %s; copy the rest from the original file, or "+
 					"remove the signs", cutMark)
 				return "", false
 			case r == utf8.RuneError && b.refused:

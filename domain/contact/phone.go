@@ -75,8 +75,8 @@ var (
 	many = &refusal{code: CodeSeveral,
 		message: "is more than one number; keep one, and put others into columns of their own"}
 	lettered  = &refusal{code: CodeLetters, message: "has letters; write the digits"}
-	noNumber  = &refusal{code: CodePhone, message: "is no telephone number; correct it"}
-	wrongCode = &refusal{code: CodePhone, message: "is no telephone number; check the country code after the +"}
+	noNumber  = &refusal{code: CodePhone, message: "is not a valid telephone number; correct it"}
+	wrongCode = &refusal{code: CodePhone, message: "is not a valid telephone number; check the country code after the +"}
 	noCountry = &refusal{code: CodePhone, message: "has a + and no country code: as it is grouped, it is a number of the " +
 		"region; write the code behind the +"}
 	noCode = &refusal{code: CodeCountry, message: "has no country code; write it with + and the code " +
@@ -221,7 +221,7 @@ func numberOf(s, region string) (phone, country string, why *refusal) {
 		why.message = "is too long for a number " + where + "; remove digits, or write + before a country code"
 		why.tooLong = true
 	default:
-		why.message = "is no number that exists " + where + "; correct it"
+		why.message = "is not a number that exists " + where + "; correct it"
 	}
 	return "", "", why
 }

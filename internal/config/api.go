@@ -34,7 +34,7 @@ type OIDC struct {
 	Issuer      string   `env:"CONVEYOR_OIDC_ISSUER" envDefault:"" doc:"issuer of bearer tokens: an https URL, equal to the claim iss; empty turns tokens off" validate:"omitempty,issuer"`
 	Audience    string   `env:"CONVEYOR_OIDC_AUDIENCE" envDefault:"" doc:"audience that tokens must have in the claim aud; required with an issuer"`
 	RolesClaim  string   `env:"CONVEYOR_OIDC_ROLES_CLAIM" envDefault:"roles" doc:"claim with the roles, or a path such as realm_access.roles"`
-	TenantClaim string   `env:"CONVEYOR_OIDC_TENANT_CLAIM" envDefault:"" doc:"claim with the tenant that a caller is of, or such a path: it reaches what is of that tenant, as a key of the tenant does; a token without one reaches what is of tenants with the role operate only"`
+	TenantClaim string   `env:"CONVEYOR_OIDC_TENANT_CLAIM" envDefault:"" doc:"claim with the tenant of a caller, or such a path: it reaches data of that tenant, as a key of the tenant does; a token without one reaches data of tenants with the role operate only"`
 	Roles       []string `env:"CONVEYOR_OIDC_ROLES" envDefault:"" doc:"role of each value of the claim: admin=ops-admins,operate=ops; empty: the values are read, operate and admin"`
 
 	ClientID     string   `env:"CONVEYOR_OIDC_CLIENT_ID" envDefault:"" doc:"client of the issuer that persons log in to the console by, with the redirect URL CONVEYOR_API_URL/session/oidc/callback; empty: they log in by API key"`

@@ -73,7 +73,7 @@ func (r Retention) check(Config) (wrong []string) {
 		{"CONVEYOR_KEEP_DEAD_LETTERS", r.DeadLetters, 7, "a message that dies again is found by its first death"},
 		{"CONVEYOR_KEEP_DRAFTS", r.Drafts, 7, "a request that is sent again is found by its first"},
 		{"CONVEYOR_KEEP_SCRAPES", r.Scrapes, 7, "a scraper that was stopped for a week would lose what it knows"},
-		{"CONVEYOR_KEEP_MESSAGES", r.Messages, 7, "a webhook tells of a message for so long"},
+		{"CONVEYOR_KEEP_MESSAGES", r.Messages, 7, "webhooks report on a message for so long"},
 		{"CONVEYOR_KEEP_WEBHOOKS", r.Webhooks, 7, "a webhook may come again for so long"},
 		{"CONVEYOR_KEEP_NOTICES", r.Notices, 7, "a person may take days to confirm an address"},
 		{"CONVEYOR_KEEP_UPLOADS", r.Uploads, 7, "a request that is sent again is found by its first"},

@@ -147,7 +147,7 @@ var bounds = []struct {
 		"CONVEYOR_KEEP_AUDIT is 89, expected 0, or 90 or more: the database deletes nothing younger from it"},
 	{"CONVEYOR_KEEP_CRAWL_RUNS", "0|1|36500", "-1|36501|213504", "CONVEYOR_KEEP_CRAWL_RUNS is -1, expected 0 to 36500"},
 	{"CONVEYOR_KEEP_MESSAGES", "0|7|36500", "6|-1|36501|213504",
-		"CONVEYOR_KEEP_MESSAGES is 6, expected 0, or 7 or more: a webhook tells of a message for so long"},
+		"CONVEYOR_KEEP_MESSAGES is 6, expected 0, or 7 or more: webhooks report on a message for so long"},
 	{"CONVEYOR_KEEP_WEBHOOKS", "0|7|36500", "6|-1|36501|213504",
 		"CONVEYOR_KEEP_WEBHOOKS is 6, expected 0, or 7 or more: a webhook may come again for so long"},
 	{"CONVEYOR_KEEP_UPLOAD_FILES", "1|365", "-1|36501|213504", "CONVEYOR_KEEP_UPLOAD_FILES is -1, expected 0 to 36500"},

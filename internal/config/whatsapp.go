@@ -11,7 +11,7 @@ import (
 type WhatsApp struct {
 	URL          string        `env:"CONVEYOR_WHATSAPP_URL" envDefault:"https://graph.facebook.com" doc:"URL of the WhatsApp Cloud API, without a version; http:// on the loopback interface, or with CONVEYOR_DEMO" validate:"scheme=https http"`
 	Version      string        `env:"CONVEYOR_WHATSAPP_VERSION" envDefault:"v23.0" doc:"version of the WhatsApp Cloud API"`
-	Timeout      time.Duration `env:"CONVEYOR_WHATSAPP_TIMEOUT" envDefault:"10s" doc:"time that one request to the WhatsApp Cloud API may take, 1s to 1m; a message whose answer did not come is not sent again, its webhook tells what became of it" validate:"min=1s,max=1m"`
+	Timeout      time.Duration `env:"CONVEYOR_WHATSAPP_TIMEOUT" envDefault:"10s" doc:"time that one request to the WhatsApp Cloud API may take, 1s to 1m; a message whose answer did not come is not sent again: a webhook reports what became of it" validate:"min=1s,max=1m"`
 	Connections  int           `env:"CONVEYOR_WHATSAPP_CONNECTIONS" envDefault:"64" doc:"idle connections that a process keeps to the WhatsApp Cloud API" validate:"min=1,max=1000"`
 	AppSecrets   []string      `env:"CONVEYOR_WHATSAPP_APP_SECRETS" envDefault:"" secret:"all" doc:"secrets of the Meta app that signs webhooks, by commas: the new and the old one while it is replaced; without one, webhooks are refused"`
 	VerifyTokens []string      `env:"CONVEYOR_WHATSAPP_VERIFY_TOKENS" envDefault:"" secret:"all" doc:"tokens by which Meta verifies the address of the webhook, by commas; without one, it is not verified"`

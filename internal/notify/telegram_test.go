@@ -59,8 +59,8 @@ func TestTelegramAsks(t *testing.T) {
 	}
 	require.NoError(t, f.Send(t.Context(), n))
 	require.Equal(t, "<b>Please confirm: news of homes for rent</b>\n\n"+
-		"Somebody gave this chat to be told of homes for rent.\n"+
-		"To be told what is new of the search “&lt;b&gt;Plateau”, confirm it:\n"+
+		"Someone entered this chat to receive news of homes for rent.\n"+
+		"To receive the news of the search “&lt;b&gt;Plateau”, confirm it:\n"+
 		"<b>Confirm this chat</b>: https://homes.example/subscriptions/t0ken/confirm\n\n"+
 		"If it was not you, ignore this: without your confirmation nothing else is sent. Or refuse for good:\n"+
 		"https://homes.example/subscriptions/t0ken/unsubscribe", f.asked["text"])

@@ -244,10 +244,10 @@ func (w *Webhooks) failed(ctx context.Context, err error, reached bool) error {
 // names of hosts.
 func distrust(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "is of another host"
+		return "names another host"
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "is of an issuer that is not known, or lacks that of a certificate between"
+		return "was issued by an unknown authority, or an intermediate certificate is missing"
 	}
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		if invalid.Reason == x509.Expired {

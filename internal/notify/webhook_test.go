@@ -187,7 +187,7 @@ func TestWebhookReasons(t *testing.T) {
 	t.Cleanup(s.Close)
 	at := strings.TrimPrefix(s.URL, "https://")
 	err := sender(t, at).Send(t.Context(), saved.Notice{Address: saved.Address{URL: s.URL}})
-	require.ErrorContains(t, err, "the certificate of the webhook is of an issuer that is not known")
+	require.ErrorContains(t, err, "the certificate of the webhook was issued by an unknown authority")
 	require.NotContains(t, err.Error(), "127.0.0.1")
 	require.Equal(t, fault.Transient, fault.ClassOf(err))
 

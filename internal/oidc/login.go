@@ -154,10 +154,10 @@ func (l *Login) Finish(
 		return who, "", fail(Stale, "%w", err)
 	}
 	if same := subtle.ConstantTimeCompare([]byte(k.State), []byte(answer.Get("state"))); same != 1 {
-		return who, k.To, fail(Stale, "the state is another one's")
+		return who, k.To, fail(Stale, "the state belongs to another login")
 	}
 	if iss := answer.Get("iss"); iss != "" && iss != l.v.o.Issuer { // RFC 9207
-		return who, k.To, fail(Invalid, "the answer is of the issuer %.200q", iss)
+		return who, k.To, fail(Invalid, "the answer comes from the issuer %.200q", iss)
 	}
 	switch code := answer.Get("error"); code {
 	case "":
@@ -179,7 +179,7 @@ func (l *Login) open(sealed string) (k kept, err error) {
 	}
 	doc, err := l.seal.Open(nil, nil, b, nil)
 	if err != nil {
-		return k, errors.New("there is no login of ours under way")
+		return k, errors.New("there is no login under way")
 	}
 	if err := json.Unmarshal(doc, &k); err != nil {
 		return k, err

@@ -42,7 +42,7 @@ func (e *Engine) Search(ctx context.Context, q search.Query) (search.Results, er
 	s := &request{query: q, ask: ask}
 	if q.After != nil {
 		if s.from = q.After.Rank; s.from < 1 {
-			return search.Results{}, fault.Newf(fault.Invalid, "after: it is of another engine; start without it")
+			return search.Results{}, fault.Newf(fault.Invalid, "after: it belongs to another engine; start without it")
 		}
 	}
 	if s.from+q.Limit > window {

@@ -270,7 +270,7 @@ var (
 	held       = gauge("conveyor_messages_paused",
 		"Messages that a pause or a stop of their campaign, sender or tenant holds back.")
 	unknown = gauge("conveyor_messages_unknown",
-		"Messages whose answer was lost, and of which no webhook has told for an hour, counted up to 100,000.")
+		"Messages whose answer was lost, and which no webhook has reported for an hour, counted up to 100,000.")
 	webhooks   = gauge("conveyor_webhooks_waiting", "Webhooks that were not applied to their messages, counted up to 10,000.")
 	webhookAge = gauge("conveyor_webhooks_oldest_age_seconds", "How long ago the oldest of these webhooks came.")
 	newsEvents = gauge("conveyor_saved_queue_events",

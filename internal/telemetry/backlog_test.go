@@ -189,7 +189,7 @@ func TestBacklogSlow(t *testing.T) {
 	require.Equal(t, backlog.Slow, r.Services["postgres"])
 	require.Equal(t, []string{"platforms"}, r.Unknown)
 	require.Contains(t, r.Warnings, "postgres is slow")
-	require.Contains(t, r.Warnings, "not known, for want of an answer in time: platforms")
+	require.Contains(t, r.Warnings, "unknown (timed out): platforms")
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(b)
 	got := values(t, reg)

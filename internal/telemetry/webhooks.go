@@ -30,7 +30,7 @@ func NewWebhooks(r prometheus.Registerer) *Webhooks {
 			"Messages in them that ask for no more messages, such as STOP."),
 		unknown: m.Counter("conveyor_webhook_unknown_writers_total",
 			"Messages in them that ask for no more messages, or for more again, of people who are not known: their numbers "+
-				"are not told, and no report on a message to them was as yet."),
+				"are left out, and no report on a message to them has come yet."),
 		delay: m.Histogram("conveyor_webhook_delay_seconds", "Time from the receipt of an event until it was applied.",
 			.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600),
 	}

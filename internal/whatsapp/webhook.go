@@ -279,7 +279,7 @@ func (e *Event) add(account, field string, raw json.RawMessage) {
 		if in, ok := e.readInbound(account, sender, people, m); ok {
 			e.Messages = append(e.Messages, in)
 		} else {
-			kept = e.unread("a message has no ID, or nothing tells its writer")
+			kept = e.unread("a message has no ID, or nothing that names its writer")
 		}
 	}
 	for _, p := range v.Preferences {
