@@ -87,7 +87,7 @@ func (c *contactsSetCmd) put() (apioutreach.ContactPut, error) {
 
 // printContact writes a contact as text. What it does not have is left out.
 func printContact(w io.Writer, c apioutreach.ContactStored) error {
-	t := newTable(w)
+	t := Table(w)
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(t, "%s\t%s\n", name, Plain(value))

@@ -26,7 +26,7 @@ func (c *crawlVisitedCmd) Run(ctx context.Context, r Client) error {
 }
 
 func printVisited(w io.Writer, page apicrawl.CrawlURLPage) error {
-	t := newTable(w)
+	t := Table(w)
 	fmt.Fprintln(t, "VISITED AT\tSTATUS\tDEPTH\tMS\tURL")
 	for _, u := range page.URLs {
 		at := "–"
@@ -63,7 +63,7 @@ func printWhy(w io.Writer, y apicrawl.CrawlWhy) error {
 	for _, line := range y.Text {
 		fmt.Fprintln(w, Plain(line))
 	}
-	t := newTable(w)
+	t := Table(w)
 	if len(y.Hosts) > 0 {
 		fmt.Fprintln(t, "\nHOST\tREADY\tAGAIN\tHELD\tIN PROGRESS\tNEXT\tURLS/S\tHELD BY")
 	}

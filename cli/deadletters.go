@@ -133,7 +133,7 @@ func letterPath(id int64) string { return "/dead-letters/" + strconv.FormatInt(i
 
 // showLetter prints a dead letter as text.
 func showLetter(w io.Writer, l api.LetterDetail) error {
-	t := newTable(w)
+	t := Table(w)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, Plain(fmt.Sprintf(format, args...)))
 	}
@@ -344,7 +344,7 @@ func (c *lettersWhich) byFilter(ctx context.Context, r Client, verb string) erro
 
 // printSample writes some of the dead letters that match, and how many more there are.
 func printSample(w io.Writer, found api.LettersReplayed) error {
-	table := newTable(w)
+	table := Table(w)
 	fmt.Fprintln(table, letterHead)
 	for _, l := range found.Sample {
 		letterRow(table, l)

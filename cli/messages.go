@@ -88,7 +88,7 @@ func (c *messagesShowCmd) Run(ctx context.Context, group *MessagesCmd, r Client)
 		if err := printMessage(w, m.Message); err != nil {
 			return err
 		}
-		t := newTable(w)
+		t := Table(w)
 		for _, e := range m.Timeline {
 			fmt.Fprintf(t, "%s\t%s", e.At.UTC().Format(time.RFC3339), e.Event)
 			if a := e.Attempt; a != nil {

@@ -18,8 +18,8 @@ import (
 // pageSize is the largest page that the API returns of most lists.
 const pageSize = 100
 
-// newTable lays cells that end with tabs out in columns, two spaces apart, when it is flushed.
-func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+// Table lays cells that end with tabs out in columns, two spaces apart, when it is flushed.
+func Table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
 // printTable writes a row for each item below a head, or on standard error what it says where there is none.
 func printTable[T any](w io.Writer, items []T, none, head string, row func(t io.Writer, item T)) error {
@@ -27,7 +27,7 @@ func printTable[T any](w io.Writer, items []T, none, head string, row func(t io.
 		_, err := fmt.Fprintln(os.Stderr, none)
 		return err
 	}
-	t := newTable(w)
+	t := Table(w)
 	fmt.Fprintln(t, head)
 	for _, item := range items {
 		row(t, item)
@@ -37,7 +37,7 @@ func printTable[T any](w io.Writer, items []T, none, head string, row func(t io.
 
 // newFacts is a table of names and what is said of each: row writes one.
 func newFacts(w io.Writer) (t *tabwriter.Writer, row func(name, format string, args ...any)) {
-	t = newTable(w)
+	t = Table(w)
 	return t, func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}
@@ -102,7 +102,7 @@ func (p pages[T]) list(ctx context.Context, r Client, none string) error {
 
 // print writes the list to w, up to a page that fails; more says that there are items beyond Limit.
 func (p pages[T]) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
-	t := newTable(w)
+	t := Table(w)
 	defer func() {
 		if wrong := t.Flush(); wrong != nil && err == nil {
 			err = fmt.Errorf("write: %w", wrong)

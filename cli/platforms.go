@@ -47,7 +47,7 @@ func (c *platformsListCmd) Run(ctx context.Context, r Client) error {
 // printPlatforms writes a line per platform, with the counts of the last cycle, or of the first while it is under way,
 // and below what of those that are scraped is unproven.
 func printPlatforms(w io.Writer, list []apilistings.Platform) error {
-	t := newTable(w)
+	t := Table(w)
 	fmt.Fprintln(t, "NAME\tSTATE\tNEXT\tCYCLE\tNEW\tCHANGED\tSKIPPED\tFAILED\tGONE\tBLOCKS")
 	for _, p := range list {
 		fmt.Fprintf(t, "%s\t%s\t%s", p.Name, p.State, Plain(p.Next))

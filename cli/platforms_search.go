@@ -151,7 +151,7 @@ func (c *searchRemoveCmd) Run(ctx context.Context, r Client) error {
 
 // printSearches writes a line per search, and below why some get no request.
 func printSearches(w io.Writer, list []apilistings.PlatformSearch) error {
-	t := newTable(w)
+	t := Table(w)
 	fmt.Fprintln(t, "SEARCH\tSTATE\tCYCLE\tSEEN\tNEW\tGONE\tDELAY\tLOOK\tBY\tURL")
 	for _, s := range list {
 		cycle, seen := "none", [3]string{"–", "–", "–"}

@@ -124,7 +124,7 @@ func (p searchPrinter) head(a apisearch.SearchAnswer) {
 		fmt.Fprintln(p.out, "few pages have all words; pages with some of them follow")
 	}
 	if f := a.Facets; f != nil {
-		t := newTable(p.out)
+		t := Table(p.out)
 		for _, facet := range []struct {
 			name   string
 			counts []apisearch.SearchCount
@@ -258,7 +258,7 @@ func (c *searchStatsCmd) Run(ctx context.Context, r Client) error {
 }
 
 func printSearchStats(w io.Writer, s apisearch.SearchStats) error {
-	t := newTable(w)
+	t := Table(w)
 	fmt.Fprintf(t, "engine\t%s\npages\t%d found, %d stored\n", Plain(s.Engine), s.Pages, s.Stored)
 	if s.Waiting > 0 || s.Refused > 0 {
 		fmt.Fprintf(t, "messages\t%d being stored, %d refused\n", s.Waiting, s.Refused)

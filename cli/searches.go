@@ -167,7 +167,7 @@ func printSaved(w io.Writer, s apilistings.SavedSearch) error {
 	if err != nil {
 		return err
 	}
-	t := newTable(w)
+	t := Table(w)
 	fmt.Fprintf(t, "search\t%s\nname\t%s\nstate\t%s\nfilter\t%s\ntells\t%s\nschedule\t%s\ncreated\t%s\n", s.ID, Plain(s.Name),
 		s.State, Short(Plain(string(filter)), 300), commas(s.Kinds), Plain(string(when)),
 		s.CreatedAt.UTC().Format(time.RFC3339))
@@ -381,7 +381,7 @@ func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 }
 
 func printTried(w io.Writer, got apilistings.SearchTried, days int) error {
-	t := newTable(w)
+	t := Table(w)
 	for i, h := range got.Items {
 		if i == 0 {
 			fmt.Fprintln(t, "PUBLISHED (UTC)\tRENT\tBEDROOMS\tPLATFORM\tTITLE\tURL")

@@ -89,7 +89,7 @@ func (c *searchesTargetsAddCmd) Run(ctx context.Context, group *SearchesCmd, r C
 		if err := r.call(ctx, http.MethodPost, path, in, &to); err != nil {
 			return err
 		}
-		t := newTable(os.Stdout)
+		t := Table(os.Stdout)
 		showTarget(t, to)
 		if err := t.Flush(); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (c *searchesTargetsRotateCmd) Run(ctx context.Context, group *SearchesCmd, 
 	if err := r.call(ctx, http.MethodPost, path, nil, &to); err != nil {
 		return err
 	}
-	t := newTable(os.Stdout)
+	t := Table(os.Stdout)
 	showTarget(t, to)
 	if to.BeforeUntil != nil {
 		fmt.Fprintf(t, "  secret before	good until %s\n", to.BeforeUntil.Format(time.RFC3339))

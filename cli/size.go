@@ -67,7 +67,7 @@ func (c *SizeCmd) print(w io.Writer) error {
 }
 
 func printPlan(w io.Writer, p sizing.Plan) error {
-	t := newTable(w)
+	t := Table(w)
 	fmt.Fprintf(t, "Costs: %s\n\nWORK\tA SECOND\tAT THE PEAK\n", p.Source)
 	for _, r := range p.Rates {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", r.What, figure(r.Second), figure(r.Second*p.Load.Peak))

@@ -74,7 +74,7 @@ func (c *tenantsErasureCmd) Run(ctx context.Context, r Client) error {
 }
 
 func printErasure(w io.Writer, e apioutreach.TenantErasure) error {
-	out := newTable(w)
+	out := Table(w)
 	fmt.Fprintf(out, "tenant\t%s\nstate\t%s\n", e.Tenant, e.State)
 	fmt.Fprintf(out, "requested\t%s by %s\n", e.RequestedAt.UTC().Format(time.RFC3339), Plain(e.RequestedBy))
 	if e.RequestID != "" {

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
 )
 
@@ -86,7 +86,7 @@ func (c *clusterUpCmd) Run(ctx context.Context, cli *CLI) (err error) {
 
 // printForwards prints where the machine's loopback leads to the hosts.
 func printForwards(w io.Writer, list []cluster.Forward) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := cli.Table(w)
 	for _, f := range list {
 		at := f.Local
 		if strings.Contains(f.Name, "UI") || strings.Contains(f.Name, "API") || strings.Contains(f.Name, "management") {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -85,7 +84,7 @@ func printDeployment(w io.Writer, s launch.DeploymentState) error {
 	default:
 		fmt.Fprintf(w, "deployment %s: build %s is current\n", s.Name, cli.Plain(s.Current))
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := cli.Table(w)
 	fmt.Fprintln(t, "BUILD\tSTATE\tWORKERS\tPINNED\tSINCE\tWARNING")
 	for _, b := range s.Builds {
 		state := b.State
@@ -93,7 +92,7 @@ func printDeployment(w io.Writer, s launch.DeploymentState) error {
 			state = fmt.Sprintf("%s %g %%", state, s.Percent)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", cli.Plain(b.ID), state, b.Workers, b.Pinned,
-			b.CreatedAt.Format("2006-01-02 15:04Z"), stuckText(b))
+			minute(b.CreatedAt), stuckText(b))
 	}
 	return t.Flush()
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -120,7 +119,7 @@ func printKeys(w io.Writer, keys []db.Key, now time.Time) error {
 		}
 		return minute(*at)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := cli.Table(w)
 	fmt.Fprintln(t, "ID\tNAME\tROLE\tTENANT\tSTATE\tCREATED\tBY\tEXPIRES\tLAST USED")
 	for _, k := range keys {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Role,

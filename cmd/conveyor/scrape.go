@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -322,7 +321,7 @@ func printResults(b *strings.Builder, r scrape.Results) {
 	if len(r.Cards) == 0 {
 		return
 	}
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	t := cli.Table(b)
 	fmt.Fprintln(t, "\nID\tTITLE\tFINGERPRINT\tURL")
 	for _, c := range r.Cards {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", cli.Plain(c.PlatformID), cli.Short(cli.Plain(c.Title), 50), c.Fingerprint, cli.Plain(c.URL))

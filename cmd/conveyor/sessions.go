@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -41,7 +40,7 @@ func (c *sessionsListCmd) Run(ctx context.Context) error {
 }
 
 func printSessions(w io.Writer, list []db.Session) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := cli.Table(w)
 	fmt.Fprintln(t, "CALLER\tBY\tROLE\tOPENED\tLAST USED\tENDS\tID")
 	for _, s := range list {
 		by, role := "OIDC", string(s.Role)

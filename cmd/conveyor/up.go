@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -202,7 +201,7 @@ func (h *house) all(ctx context.Context) error {
 
 // printAddresses prints the URLs of the stack. uiNote is said of the Temporal Web UI.
 func (h *house) printAddresses(w io.Writer, demo, uiNote string) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := cli.Table(w)
 	for _, row := range [][2]string{
 		{"console", h.config.API.URL + "/ui/"},
 		{"API", h.config.API.URL},
