@@ -210,59 +210,81 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	// Publishing may have used up its own time. To declare what is missing has more: others may have their turn first.
 	marking, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 	defer cancel()
-	var sent, silent []int64
-	var refused []db.Refusal
-	unknown := map[string][]int64{} // by reason
-	var missing, why, silence error
+	got := r.sort(publishing, batch, errs)
+	if err := r.mark(marking, token, batch, &got); err != nil {
+		return full, err
+	}
+	r.restore.after(ctx, got.missing) // it takes its time: the batch is marked first
+	return full, fault.Wrap(got.why, "publish %d of %d messages", len(batch)-len(got.sent)-len(got.refused), len(batch))
+}
+
+// outcomes are what became of a batch.
+type outcomes struct {
+	sent, silent []int64
+	refused      []db.Refusal
+	unknown      map[string][]int64 // by reason
+
+	missing, silence, why error // of the last that is refused for what is not there, is silent, is unknown
+}
+
+// sort counts what was confirmed, and parts the rest by what there is to do with it.
+func (r *Relay) sort(publishing context.Context, batch []db.Message, errs []error) outcomes {
+	got := outcomes{unknown: map[string][]int64{}}
 	for i, m := range batch {
 		switch err := errs[i]; {
 		case err == nil:
-			sent = append(sent, m.ID)
+			got.sent = append(got.sent, m.ID)
 			r.metrics.published(m.RoutingKey, r.now().Sub(m.CreatedAt))
 		case errors.Is(err, errReturned), errors.Is(err, errNacked), unwelcome(err):
-			refused = append(refused, db.Refusal{ID: m.ID, Reason: err.Error()})
+			got.refused = append(got.refused, db.Refusal{ID: m.ID, Reason: err.Error()})
 			if unwelcome(err) {
-				missing = err
+				got.missing = err
 			}
 		case errors.Is(err, errSilent):
-			silent = append(silent, m.ID)
-			silence = err
+			got.silent = append(got.silent, m.ID)
+			got.silence = err
 		default:
 			if cause := context.Cause(publishing); cause != nil && !errors.Is(err, cause) && !errors.Is(err, errLate) {
 				err = fmt.Errorf("%w: %w", cause, err)
 			}
-			unknown[err.Error()] = append(unknown[err.Error()], m.ID)
-			why = err
+			got.unknown[err.Error()] = append(got.unknown[err.Error()], m.ID)
+			got.why = err
 		}
 	}
-	if len(refused) > 0 {
-		if err := r.refuse(marking, token, batch, refused); err != nil {
-			return full, err
+	return got
+}
+
+// mark writes into the outbox what became of a batch.
+func (r *Relay) mark(ctx context.Context, token uuid.UUID, batch []db.Message, got *outcomes) error {
+	if len(got.refused) > 0 {
+		if err := r.refuse(ctx, token, batch, got.refused); err != nil {
+			return err
 		}
 	}
-	for reason, ids := range unknown {
-		if err := r.Outbox.Release(marking, token, ids, reason); err != nil {
-			return full, err
+	for reason, ids := range got.unknown {
+		if err := r.Outbox.Release(ctx, token, ids, reason); err != nil {
+			return err
 		}
 	}
-	if len(silent) > 0 {
-		if err := r.Outbox.PutOff(marking, token, silent, silence.Error(), len(sent)+len(refused) > 0); err != nil {
-			return full, err
+	if len(got.silent) > 0 {
+		others := len(got.sent)+len(got.refused) > 0
+		if err := r.Outbox.PutOff(ctx, token, got.silent, got.silence.Error(), others); err != nil {
+			return err
 		}
-		why = silence
+		got.why = got.silence
 	}
-	if len(sent) > 0 {
-		held, err := r.Outbox.Published(marking, token, sent, r.now())
-		if err != nil {
-			return full, err
-		}
-		if lost := len(sent) - int(held); lost > 0 {
-			r.metrics.leasesLost(lost)
-			r.log.WarnContext(ctx, "leases ran out before the broker confirmed", "messages", lost)
-		}
+	if len(got.sent) == 0 {
+		return nil
 	}
-	r.restore.after(ctx, missing) // it takes its time: the batch is marked first
-	return full, fault.Wrap(why, "publish %d of %d messages", len(batch)-len(sent)-len(refused), len(batch))
+	held, err := r.Outbox.Published(ctx, token, got.sent, r.now())
+	if err != nil {
+		return err
+	}
+	if lost := len(got.sent) - int(held); lost > 0 {
+		r.metrics.leasesLost(lost)
+		r.log.WarnContext(ctx, "leases ran out before the broker confirmed", "messages", lost)
+	}
+	return nil
 }
 
 // refuse puts off the messages that the broker did not accept, or gives them up. The log has a line for each reason,

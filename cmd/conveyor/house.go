@@ -86,26 +86,18 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if err != nil {
 		return h, err
 	}
-	var opened []db.Option
 	if h.traces != nil { // while tracing is off, no tracing code is installed
 		h.log = telemetry.WithTraceIDs(h.log)
-		opened = append(opened, db.Traced(h.traces))
 		tracing, err := telemetry.TemporalTraces(h.traces)
 		if err != nil {
 			return h, err
 		}
 		o.Interceptors = append(o.Interceptors, tracing) // workers inherit interceptors from the client
 	}
-	if c.Postgres.ListenURL != "" {
-		opened = append(opened, db.Pooled)
-	}
-	if h.pool, err = db.Open(ctx, c.Postgres.URL, c.Postgres.MaxConns, opened...); err != nil {
+	if err := h.openPools(ctx); err != nil {
 		return h, err
 	}
 	h.index = dbsearch.NewSearchIndex(h.pool)
-	if h.doorPool, err = db.Open(ctx, c.Postgres.URL, doorConns, opened...); err != nil {
-		return h, err
-	}
 	if h.box, err = c.Outreach.Box(); err != nil {
 		return h, err
 	}
@@ -140,6 +132,23 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	}
 	h.wakes = apioutreach.NewWakes(h.launch, apioutreach.WakeEvery, h.log)
 	return h, nil
+}
+
+// openPools opens the pools of connections to Postgres.
+func (h *house) openPools(ctx context.Context) (err error) {
+	var o []db.Option
+	if h.traces != nil {
+		o = append(o, db.Traced(h.traces))
+	}
+	c := h.config.Postgres
+	if c.ListenURL != "" {
+		o = append(o, db.Pooled)
+	}
+	if h.pool, err = db.Open(ctx, c.URL, c.MaxConns, o...); err != nil {
+		return err
+	}
+	h.doorPool, err = db.Open(ctx, c.URL, doorConns, o...)
+	return err
 }
 
 // quietly logs, at debug level, the lines that go-redis would write to standard error.

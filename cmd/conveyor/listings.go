@@ -135,10 +135,21 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		}},
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
-	rows = append(rows, enrichments...)
-	stop := h.tend(workflows.QueueListings, "filling the words of listings", time.Minute, func(ctx context.Context) error {
-		return fillWords(ctx, store)
-	})
+	stop := h.tendListings(store, platforms)
+	return append(rows, enrichments...), func() {
+		stop()
+		closeModel()
+		_ = pages.Close()
+		_ = pictures.Close()
+		plain.Close()
+		source.Close()
+	}
+}
+
+// tendListings fills the words of listings, and starts replays and scrapers that have no workflow.
+func (h *house) tendListings(store *dblistings.Listings, platforms *dblistings.Platforms) (stop func()) {
+	words := h.tend(workflows.QueueListings, "filling the words of listings", time.Minute,
+		func(ctx context.Context) error { return fillWords(ctx, store) })
 	replays := resume[listing.Replay]{
 		queue: workflows.QueueListings, doing: "starting replays", every: replaysEvery,
 		list: func(ctx context.Context, _ listing.Replay, _ int) ([]listing.Replay, error) {
@@ -153,15 +164,10 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		},
 		start: func(ctx context.Context, p dblistings.Platform) error { return h.launch.Scraper(ctx, p.Name, p.URL) },
 	}.tend(h)
-	return rows, func() {
-		stop()
+	return func() {
+		words()
 		replays()
 		scrapers()
-		closeModel()
-		_ = pages.Close()
-		_ = pictures.Close()
-		plain.Close()
-		source.Close()
 	}
 }
 

@@ -154,19 +154,7 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 		return out, err
 	}
 	if len(fixes) > 0 {
-		for _, f := range fixes {
-			if f.apart != nil {
-				s.plan.Part(f.clause, f.apart)
-				for _, w := range f.apart {
-					delete(s.have, w) // its positions are wanted now
-				}
-				continue
-			}
-			s.plan.Also(f.clause, f.words...)
-			if !f.whole {
-				out.Corrected = append(out.Corrected, f.words...)
-			}
-		}
+		out.Corrected = s.correct(fixes)
 		out.DidYouMean = reworded(s.ask, fixes)
 		s.marked = withFixes(s.ask, fixes)
 		read, err := s.read(ctx, s.plan.Terms())
@@ -196,6 +184,24 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	}
 	out.Hits, err = s.show(ctx, ranked)
 	return out, err
+}
+
+// correct puts fixes into the plan, and returns the words that are looked for, too.
+func (s *searching) correct(fixes []fix) (words []string) {
+	for _, f := range fixes {
+		if f.apart != nil {
+			s.plan.Part(f.clause, f.apart)
+			for _, w := range f.apart {
+				delete(s.have, w) // its positions are wanted now
+			}
+			continue
+		}
+		s.plan.Also(f.clause, f.words...)
+		if !f.whole {
+			words = append(words, f.words...)
+		}
+	}
+	return words
 }
 
 // About how many bytes a posting has, and its positions, as dear as those of postings.

@@ -146,7 +146,37 @@ func advert(p web.Page) (scrape.Advert, error) {
 	if b.Location.Lat != nil && b.Location.Lng != nil {
 		a.Latitude, a.Longitude = b.Location.Lat, b.Location.Lng
 	}
-	photos := map[int64][]string{} // by unit; 0 = of the building
+	if a.Units, err = b.homes(p, a); err != nil {
+		return none, err
+	}
+	return a, nil
+}
+
+// homes are the adverts of the units that are to let, of which there is one at least.
+func (b *building) homes(p web.Page, whole scrape.Advert) (homes []scrape.Advert, err error) {
+	id, photos := whole.PlatformID, b.photos()
+	seen := map[int64]bool{}
+	for _, u := range b.Units {
+		if u.ID < 1 || seen[u.ID] || u.IsAvailable == nil {
+			return nil, web.Unrecognized("advert %s has a unit with the id %d, or does not say whether it is to let", id, u.ID)
+		}
+		seen[u.ID] = true
+		if *u.IsAvailable {
+			home := homeOf(whole, u)
+			home.ImageURLs = body.Images(p, slices.Concat(photos[u.ID], photos[0])...)
+			home.ImageURLs = home.ImageURLs[:min(len(home.ImageURLs), listing.MaxImages)]
+			homes = append(homes, home)
+		}
+	}
+	if homes == nil {
+		return nil, fault.Newf(fault.Gone, "read %q: none of the %d units of advert %s is to let", p.Asked, len(b.Units), id)
+	}
+	return homes, nil
+}
+
+// photos are addresses by unit; 0 = of the building.
+func (b *building) photos() map[int64][]string {
+	photos := map[int64][]string{}
 	for _, photo := range b.Photos {
 		of := int64(0)
 		if photo.Unit != nil {
@@ -156,24 +186,7 @@ func advert(p web.Page) (scrape.Advert, error) {
 			photos[of] = append(photos[of], photo.URL)
 		}
 	}
-	var homes []scrape.Advert
-	seen := map[int64]bool{}
-	for _, u := range b.Units {
-		if u.ID < 1 || seen[u.ID] || u.IsAvailable == nil {
-			return none, web.Unrecognized("advert %s has a unit with the id %d, or does not say whether it is to let", id, u.ID)
-		}
-		seen[u.ID] = true
-		if *u.IsAvailable {
-			home := homeOf(a, u)
-			home.ImageURLs = body.Images(p, slices.Concat(photos[u.ID], photos[0])...)
-			home.ImageURLs = home.ImageURLs[:min(len(home.ImageURLs), listing.MaxImages)]
-			homes = append(homes, home)
-		}
-	}
-	if a.Units = homes; homes == nil {
-		return none, fault.Newf(fault.Gone, "read %q: none of the %d units of advert %s is to let", p.Asked, len(b.Units), id)
-	}
-	return a, nil
+	return photos
 }
 
 // homeOf makes the advert of a unit from that of its building.
