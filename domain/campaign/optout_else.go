@@ -113,9 +113,10 @@ var (
 	otherWork = one("working with|working for|trabajando con|trabalhando com|see you in court|not busy")
 )
 
-// A request for no messages is often one for no calls as well, joined by words that else part a sentence.
-var (
-	noCallsOrMessages = slices.Concat(
+// noCallsOrMessages are requests for no messages that are for no calls as well, joined by words that else part a
+// sentence.
+func noCallsOrMessages() []string {
+	return slices.Concat(
 		rows(one("stop|quit|cease"), one("calling|texting|messaging|contacting|emailing|writing|bothering"), one("and|or"),
 			one("calling|texting|messaging|contacting|emailing|writing|bothering"), one("me|us|this number")),
 		rows(one("|i"), one("do not want|don t want|dont want|no longer want"), one("|any|any more|more|your"),
@@ -132,9 +133,15 @@ var (
 		rows(one("no quiero|ya no quiero"), one("|ni|mas|recibir|recibir mas"), one("llamadas"), one("ni|y|o"),
 			one("mensajes|textos|correos")),
 	)
-	// norMessages are behind what is plainly a stop: "I don't want your mails or your texts".
-	norMessages = rows(one("ni|or|nor|and|et|ou|y|o"), one("|de|de vos|vos|d|sus|tus|your|any"), ofMessages)
-	// withMessages are behind it, too: "leave me alone with your ads".
-	withMessages = rows(one("with|avec|con|com|mit"), one("your|these|this|vos|tes|ces|votre|cette|sus|su|tus|estos|"+
+}
+
+// norMessages are behind what is plainly a stop: "I don't want your mails or your texts".
+func norMessages() []string {
+	return rows(one("ni|or|nor|and|et|ou|y|o"), one("|de|de vos|vos|d|sus|tus|your|any"), ofMessages)
+}
+
+// withMessages are behind it, too: "leave me alone with your ads".
+func withMessages() []string {
+	return rows(one("with|avec|con|com|mit"), one("your|these|this|vos|tes|ces|votre|cette|sus|su|tus|estos|"+
 		"esos|suas|essas|estas|ihrer|ihren|ihrem|eurer|euren|eurem|deiner|deinen|deinem|diesem|diesen|dieser"), ofMessages)
-)
+}

@@ -107,14 +107,16 @@ func threats() []string {
 }
 
 // vows are threats that may be about anything, but behind nextTime.
-var vows = slices.Concat(
-	rows(one("i will|i ll|ill|i am going to|i m going to|i m gonna|im gonna|gonna"), one("call|contact"),
-		one("the police|the cops|my lawyer|a lawyer")),
-	rows(one("i am|i m|im"), one("calling|contacting"), one("the police|the cops|my lawyer|a lawyer")),
-	one("je vais porter plainte|je porte plainte|j appelle la police|je vais appeler la police|"+
-		"voy a llamar a la policia|llamo a la policia|vou chamar a policia|vou processar voces|ich erstatte anzeige|"+
-		"ich rufe die polizei|ich gehe zum anwalt|gehe ich zum anwalt|rufe ich die polizei|erstatte ich anzeige"),
-)
+func vows() []string {
+	return slices.Concat(
+		rows(one("i will|i ll|ill|i am going to|i m going to|i m gonna|im gonna|gonna"), one("call|contact"),
+			one("the police|the cops|my lawyer|a lawyer")),
+		rows(one("i am|i m|im"), one("calling|contacting"), one("the police|the cops|my lawyer|a lawyer")),
+		one("je vais porter plainte|je porte plainte|j appelle la police|je vais appeler la police|"+
+			"voy a llamar a la policia|llamo a la policia|vou chamar a policia|vou processar voces|ich erstatte anzeige|"+
+			"ich rufe die polizei|ich gehe zum anwalt|gehe ich zum anwalt|rufe ich die polizei|erstatte ich anzeige"),
+	)
+}
 
 // nextTime stands before or behind a threat.
 func nextTime() []string {
