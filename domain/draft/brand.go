@@ -15,6 +15,28 @@ import (
 // the name has it: no brand is better than a wrong one.
 func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found []labelled, s state,
 	crumbs *Found[[]string]) claims {
+	categories := p.categoriesOf(crumbs)
+	var c claims
+	p.statedBrands(&c, products, meta)
+	p.labelledBrands(&c, found)
+	named := p.namedBrands(&c, categories)
+	for _, v := range p.prefixes() {
+		if !categories[labelKey(v)] {
+			c.add(placed(v), p.w[brandPrefix], Page)
+		}
+	}
+	p.linkedBrands(&c, categories)
+	v := p.linkedInTitle()
+	if _, crumb := categories[labelKey(v)]; !crumb { // the name has it, so it is no category of those above
+		c.add(v, p.w[brandLinkWithin], Page)
+	}
+	p.weighBrands(&c, categories, named)
+	p.brandsInScripts(&c, s, categories)
+	return c
+}
+
+// categoriesOf are the breadcrumbs, as keys of labels are written; those that the product's name has are false.
+func (p *page) categoriesOf(crumbs *Found[[]string]) map[string]bool {
 	categories := map[string]bool{}
 	if crumbs != nil {
 		for _, v := range crumbs.Value {
@@ -23,7 +45,11 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		}
 	}
 	p.cutBrands(categories)
-	var c claims
+	return categories
+}
+
+// statedBrands adds those that the data names.
+func (p *page) statedBrands(c *claims, products []*markup.Item, meta map[string][]string) {
 	stated := func(v string, w weight, s Source) {
 		if v = makerIn(v); !isLabel(v) || !strings.Contains(v, " ") { // a label of one word may be a brand: "Code"
 			c.add(v, p.w[w], s)
@@ -41,6 +67,10 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 			stated(v, brandMeta, OpenGraph)
 		}
 	}
+}
+
+// labelledBrands adds those that stand behind their labels.
+func (p *page) labelledBrands(c *claims, found []labelled) {
 	food := sync.OnceValue(p.ofFood)
 	for l, w := range p.labelledAs("brand", found) {
 		if l.weight == labelWeak && producers[labelKey(l.said)] && food() {
@@ -53,10 +83,17 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 			c.add(maker(l.value), w, Page)
 		}
 	}
+}
+
+// namedBrands adds those of elements by the product's name that are named brand, and returns them, bare.
+func (p *page) namedBrands(c *claims, categories map[string]bool) map[string]bool {
 	named := map[string]bool{}
+	if p.title < 0 {
+		return named
+	}
 	for i := range p.els {
 		e := &p.els[i]
-		if e.own&brands == 0 || p.title < 0 || e.end-e.start > 60 || p.beside(i) {
+		if e.own&brands == 0 || e.end-e.start > 60 || p.beside(i) {
 			continue
 		}
 		d := abs(e.start - p.els[p.title].start)
@@ -73,36 +110,32 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		named[bare(v)] = true
 		c.add(v, p.w[brandNamed]-float64(d)/brandReach, Page)
 	}
-	for _, v := range p.prefixes() {
-		if !categories[labelKey(v)] {
-			c.add(placed(v), p.w[brandPrefix], Page)
-		}
-	}
-	p.linkedBrands(&c, categories)
-	v := p.linkedInTitle()
-	if _, crumb := categories[labelKey(v)]; !crumb { // the name has it, so it is no category of those above
-		c.add(v, p.w[brandLinkWithin], Page)
-	}
+	return named
+}
+
+// weighBrands adds what the product's name, the shop's own and the categories say of those that were found.
+func (p *page) weighBrands(c *claims, categories, named map[string]bool) {
+	name := " " + labelKey(p.name) + " "
 	for n := range c.list {
-		if p.ownName(c.list[n].value) {
+		x := &c.list[n]
+		if p.ownName(x.value) {
 			least := math.Inf(-1)
-			if c.list[n].source != Page || named[bare(c.list[n].value)] { // alone it is the brand
-				least = min(c.list[n].points, leastBrand)
+			if x.source != Page || named[bare(x.value)] { // alone it is the brand
+				least = min(x.points, leastBrand)
 			}
-			c.list[n].points = max(c.list[n].points+p.w[brandOwn], least)
+			x.points = max(x.points+p.w[brandOwn], least)
 		}
-		if c.list[n].source != Page && categories[labelKey(c.list[n].value)] {
-			c.list[n].points += p.w[brandCategory]
+		key := labelKey(x.value)
+		if x.source != Page && categories[key] {
+			x.points += p.w[brandCategory]
 		}
-		switch name, brand := " "+labelKey(p.name)+" ", " "+labelKey(c.list[n].value)+" "; {
+		switch brand := " " + key + " "; {
 		case strings.HasPrefix(name, brand):
-			c.list[n].points += p.w[brandBegins]
+			x.points += p.w[brandBegins]
 		case strings.Contains(name, brand):
-			c.list[n].points += p.w[brandWithin]
+			x.points += p.w[brandWithin]
 		}
 	}
-	p.brandsInScripts(&c, s, categories)
-	return c
 }
 
 // producers are the labels of those who make food, and of people who make films and records.

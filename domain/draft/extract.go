@@ -90,20 +90,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 		p.hint.Currency = currencyIn(p.scripts)
 	}
 
-	called := calledOf(data, title)
-	for _, i := range data.Find(productTypes...) {
-		if n := i.Text("name"); n != "" && len(called) < 8 {
-			called = append(called, fold(n))
-		}
-	}
-	p.called = called
-	p.findTitle(called)
-	if p.title >= 0 {
-		p.name = p.heading()
-	} else if len(called) > 0 {
-		p.name = called[0]
-	}
-	p.outNames = outNames(append([]string{p.name}, called...))
+	p.findName(data, title)
 	p.findAmounts()
 	p.findCards(p.amounts)
 	p.findButton()
@@ -160,6 +147,24 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	d.Images = p.imagesOf(products, data.Meta)
 	d.lost = p.lost
 	return d
+}
+
+// findName finds the product's name: where it shows, and what else the product is called.
+func (p *page) findName(data markup.Data, title string) {
+	called := calledOf(data, title)
+	for _, i := range data.Find(productTypes...) {
+		if n := i.Text("name"); n != "" && len(called) < 8 {
+			called = append(called, fold(n))
+		}
+	}
+	p.called = called
+	p.findTitle(called)
+	if p.title >= 0 {
+		p.name = p.heading()
+	} else if len(called) > 0 {
+		p.name = called[0]
+	}
+	p.outNames = outNames(append([]string{p.name}, called...))
 }
 
 // sale fills in the price and the availability.

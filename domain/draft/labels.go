@@ -239,14 +239,39 @@ const maxLabelled = 400
 // readLabels finds the values of the labels that show: in tables and definition lists, in elements of their own that
 // follow the label's, and in "Label: value" lines.
 func (p *page) readLabels() []labelled {
-	var out []labelled
-	seen := map[string]bool{}
-	add := func(l label, said, value string, at int) {
-		if key := l.field + " " + value; at >= 0 && value != "" && !seen[key] {
-			seen[key] = !p.beside(at) && !p.veiledAt(at)
-			out = append(out, labelled{l, said, value, at})
+	r := labelReader{p: p, seen: map[string]bool{}}
+	r.ofElements()
+	cover := p.coverer()
+	for start, line := range p.lines() {
+		if len(line) > 300 || len(r.out) >= maxLabelled {
+			continue
 		}
+		r.ofNumbers(start, line, cover)
+		r.beforeMarks(start, line, cover)
 	}
+	return r.out
+}
+
+// A labelReader collects the values of labels.
+type labelReader struct {
+	p    *page
+	out  []labelled
+	seen map[string]bool
+}
+
+func (r *labelReader) add(l label, said, value string, at int) {
+	if at < 0 || value == "" {
+		return
+	}
+	if key := l.field + " " + value; !r.seen[key] {
+		r.seen[key] = !r.p.beside(at) && !r.p.veiledAt(at)
+		r.out = append(r.out, labelled{l, said, value, at})
+	}
+}
+
+// ofElements reads the labels that are all of an element.
+func (r *labelReader) ofElements() {
+	p := r.p
 	var (
 		last span // whose label was looked up before: an element may be all that another one holds
 		l    label
@@ -255,7 +280,7 @@ func (p *page) readLabels() []labelled {
 	for i := range p.els {
 		e := &p.els[i]
 		size := e.end - e.start
-		if size < 2 || size > 60 || len(out) >= maxLabelled {
+		if size < 2 || size > 60 || len(r.out) >= maxLabelled {
 			continue
 		}
 		if here := (span{e.start, e.end}); here != last {
@@ -265,68 +290,75 @@ func (p *page) readLabels() []labelled {
 		if !ok || e.tag == atom.A || e.tag == atom.Button {
 			continue
 		}
-		add(l, p.of(i), p.following(e.end), i)
+		r.add(l, p.of(i), p.following(e.end), i)
 	}
-	cover := p.coverer()
-	for start, line := range p.lines() {
-		if len(line) > 300 || len(out) >= maxLabelled {
+}
+
+// ofNumbers reads the labels in front of numbers that no mark sets apart: "Nr ref. 45979556".
+func (r *labelReader) ofNumbers(start int, line string, cover func(start, end int) int) {
+	for segment := range segments(line) {
+		if len(segment) >= 60 || strings.ContainsAny(segment, ":#") {
 			continue
 		}
-		for segment := range segments(line) {
-			if len(segment) >= 60 || strings.ContainsAny(segment, ":#") {
-				continue
-			}
-			fields := strings.Fields(segment)
-			if len(fields) > 4 && digits(segment) < 4 {
-				continue
-			}
-			for k := 1; k < len(fields) && k <= 3; k++ { // "Nr ref. 45979556"
-				l, ok := labelFor(strings.Join(fields[:k], " "))
-				if !ok || l.field == "brand" || l.weight != labelSure {
-					continue
-				}
-				v := code(strings.Join(fields[k:], " "))
-				// "Réf. 3-44" and "Cod. art. CP22", but "Ref. 3 of 44" and "Codice SCONTO10"
-				short := strings.HasSuffix(fields[k-1], ".") && digits(v) > 0
-				if digits(v) >= 4 || v != "" && (isDigit(v[0]) || short) && len(fields) == k+1 {
-					add(l, segment, v, cover(start, start+1))
-				}
-			}
+		fields := strings.Fields(segment)
+		if len(fields) > 4 && digits(segment) < 4 {
+			continue
 		}
-		for at := 0; at < len(line); {
-			n := markAfter(line, at)
-			if n < 0 {
-				break
+		for k := 1; k < len(fields) && k <= 3; k++ {
+			l, ok := labelFor(strings.Join(fields[:k], " "))
+			if !ok || l.field == "brand" || l.weight != labelSure {
+				continue
 			}
-			_, size := utf8.DecodeRuneInString(line[n:])
-			after := line[n+size:]
-			whole := at + behindLast(line[at:n], "|;")
-			l, ok := p.labelOf(line[whole:n]) // "make/manufacturer", "Code (EAN)"
-			from := at + behindLast(line[at:n], "|,;()/")
-			key := labelKey(line[from:n])
-			if !ok {
-				l, ok = p.labelOf(line[from:n])
+			v := code(strings.Join(fields[k:], " "))
+			// "Réf. 3-44" and "Cod. art. CP22", but "Ref. 3 of 44" and "Codice SCONTO10"
+			short := strings.HasSuffix(fields[k-1], ".") && digits(v) > 0
+			if digits(v) >= 4 || v != "" && (isDigit(v[0]) || short) && len(fields) == k+1 {
+				r.add(l, segment, v, cover(start, start+1))
 			}
-			if !ok {
-				if words := strings.Fields(key); len(words) > 1 { // "More details Item No: 5"
-					for k := 1; k < len(words) && !ok && k < 8; k++ {
-						l, ok = labels[strings.Join(words[k:], " ")]
-						ok = ok && l.weight == labelSure // "use code: SAVE20" is no number of a product
-						l.weight = labelTail
-					}
-				}
-			}
-			if ok {
-				value := strings.TrimLeft(after, " :#.：")
-				if value == "" && start+len(line) < len(p.text) {
-					value = p.following(start + len(line))
-				}
-				add(l, line[from:n], value, cover(start+n, start+n+1))
-			}
-			at = len(line) - len(after)
 		}
 	}
-	return out
+}
+
+// beforeMarks reads the labels before the colons and such of a line.
+func (r *labelReader) beforeMarks(start int, line string, cover func(start, end int) int) {
+	p := r.p
+	for at := 0; at < len(line); {
+		n := markAfter(line, at)
+		if n < 0 {
+			break
+		}
+		_, size := utf8.DecodeRuneInString(line[n:])
+		after := line[n+size:]
+		whole := at + behindLast(line[at:n], "|;")
+		l, ok := p.labelOf(line[whole:n]) // "make/manufacturer", "Code (EAN)"
+		from := at + behindLast(line[at:n], "|,;()/")
+		if !ok {
+			l, ok = p.labelOf(line[from:n])
+		}
+		if !ok {
+			l, ok = tailLabel(line[from:n])
+		}
+		if ok {
+			value := strings.TrimLeft(after, " :#.：")
+			if value == "" && start+len(line) < len(p.text) {
+				value = p.following(start + len(line))
+			}
+			r.add(l, line[from:n], value, cover(start+n, start+n+1))
+		}
+		at = len(line) - len(after)
+	}
+}
+
+// tailLabel is the label that a text ends in, if it means one field: "More details Item No".
+func tailLabel(s string) (l label, ok bool) {
+	words := strings.Fields(labelKey(s))
+	for k := 1; k < len(words) && k < 8; k++ {
+		if l, ok = labels[strings.Join(words[k:], " ")]; ok && l.weight == labelSure { // not "use code: SAVE20"
+			l.weight = labelTail
+			return l, true
+		}
+	}
+	return label{}, false
 }
 
 // segments yields the parts of a line that are set apart, if there may be a label and a number among them.
