@@ -24,7 +24,7 @@ const mostImages = 2_000
 func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Found[string] {
 	var out []Found[string]
 	seen := map[string]bool{}
-	tried := 0
+	tried, base := 0, p.base.String()
 	add := func(address string, s Source) {
 		if tried++; tried > mostImages {
 			return
@@ -32,11 +32,9 @@ func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Fou
 		if !strings.ContainsAny(address, "./") || nothing(address) { // "false", where a shop has none
 			return
 		}
-		if address = p.link(address); noPicture.MatchString(address) {
-			return
-		}
+		address = p.link(address)
 		key := strings.TrimPrefix(strings.TrimPrefix(address, "https:"), "http:")
-		if address == "" || seen[key] || len(out) >= maxImages || p.base.String() == address {
+		if address == "" || seen[key] || len(out) >= maxImages || address == base || noPicture.MatchString(address) {
 			return
 		}
 		seen[key] = true

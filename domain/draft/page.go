@@ -82,6 +82,12 @@ type pageWalk struct {
 // mostForeseen is how many elements room is made for before there are any: the rest of a larger page grows.
 const mostForeseen = 20_000
 
+// What a page has, about: names of elements, and bytes of text an element.
+const (
+	someNames = 400
+	someText  = 8
+)
+
 // maxDepth bounds recursion; a browser nests no deeper than 512 either.
 const maxDepth = 512
 
@@ -89,7 +95,9 @@ const maxDepth = 512
 func newPage(w weights, doc *html.Node, base *url.URL, elements int) *page {
 	p := &page{w: w, base: base, site: siteOf(base.Hostname()), title: -1, button: -1}
 	p.els = make([]element, 0, min(elements, mostForeseen))
-	walk := pageWalk{p: p, seen: seenMarks{map[string]mark{}, map[string]mark{}, map[string]mark{}}}
+	walk := pageWalk{p: p, seen: seenMarks{make(map[string]mark, someNames), make(map[string]mark, someNames),
+		map[string]mark{}}}
+	walk.text.Grow(min(elements, mostForeseen) * someText)
 	walk.node(doc, -1, 0)
 	p.text = walk.text.String()
 	return p
