@@ -102,6 +102,11 @@ const (
 	weakly   // by one of weakStops
 	warned   // of what follows the next message, which is still to be said: "if you write again"
 	threatened
+	owned  // what is the person's: "my number"
+	denied // where that must not be, which is still to be said: "my number should not be"
+	kept   // likewise, where German says the place before it: "meine Nummer hat"
+	stored // that, with the place: "meine Nummer hat in Ihrer Datenbank"
+	taken  // what is the person's, and from where, for a verb behind it: "mich von der Liste"
 )
 
 // A move is what some phrases make of what was said before them.
@@ -117,7 +122,7 @@ type grammar struct {
 }
 
 const (
-	anyState = 1<<15 - 1
+	anyState = 1<<20 - 1
 	fresh    = nothing | agreed | hinted | said | sent | plain // a request may begin here
 )
 
@@ -148,7 +153,16 @@ var (
 			{sent | sending, plain, ofMessages},
 			{sent | sending, plain, ofSendings},
 			{fresh | asked, removed, []string{"remove"}},
+			{fresh | asked, removed, takings()},
 			{removed | plain, plain, fromLists()},
+			{fresh | asked, owned, ourThings},
+			{owned, denied, mustNotBe()},
+			{denied, plain, inLists()},
+			{owned, kept, []string{"hat", "haben"}},
+			{kept, stored, inLists()},
+			{stored, plain, []string{"nichts zu suchen", "nichts verloren"}},
+			{owned, taken, fromLists()},
+			{taken, plain, one("streichen|loschen|nehmen|entfernen|austragen|abmelden|rausnehmen|herausnehmen")},
 			{said, said, endings},
 			{sent | plain, plain, endings},
 			{weakly, weakly, endings},

@@ -35,7 +35,8 @@ var weakStops = one("sair|stop it|stop this|stop that|arretez ca|arrete ca|arret
 	"para ya|para|parar|parem com isso|pare com isso|para com isso|stop dat|stop dit|hor auf damit|" +
 	"hort auf damit|horen sie auf damit|horen sie damit auf|hor damit auf|lass das|lassen sie das|lasst das|" +
 	"unterlassen sie das|unterlassen sie dies|unterlasst das|unterlass das|cut it out|knock it off|ca suffit|enough|" +
-	"chega")
+	"chega|delete|delete it|loschen|loschen sie|supprimez|supprimer|effacez|effacer|borrar|borren|borrenlo|eliminar|" +
+	"eliminen")
 
 // glue is what may stand between "stop" and a reason that has no mark before it.
 var glue = one("i|am|m|im|you|u|have|has|got|the|this|that|is|it|its|s|we|are|re|ve|already|did|my|a|an|by|" +
@@ -70,7 +71,8 @@ func sendings() []string {
 	return slices.Concat(
 		rows(one("stop|quit|cease"), one("sending|texting|messaging|forwarding|pushing"), one("|me|us|to me|"+
 			"this number|people")),
-		rows(one("do not|don t|dont|never|no longer"), one("send|text|message|forward"), one("me|us|this number"),
+		rows(one("do not|don t|dont|never|no longer|do not ever|don t ever|dont ever"), one("send|text|message|forward"),
+			one("me|us|this number|this phone"),
 			one("|any|any more|anymore")),
 		rows(one("do not|don t|dont"), one("send|text|message"), one("any more|anymore|more|again")),
 		rows(one("do not|don t|dont"), one("send"), one("|me|us|this number"), one("further|any further")),
@@ -122,7 +124,8 @@ func sendings() []string {
 // demands are what people want no more of, when that is one of ofMessages.
 func demands() []string {
 	return slices.Concat(
-		one("no more|no more of|enough with|enough of|stop with|stop it with|done with|no longer want|don t want|"+
+		one("no more|no more of|no further|no need for|enough with|enough of|stop with|stop it with|done with|"+
+			"no longer want|don t want|"+
 			"dont want|do not want|don t need|do not need|dont need|don t want any|don t want any more|stop all|cease"),
 		rows(one("i"), one("no longer want|don t want|dont want|do not want|don t need|no longer need|want no|"+
 			"want no more|don t like|do not need|dont need|don t want any more|never want|have had enough of|"+
@@ -130,12 +133,14 @@ func demands() []string {
 		// Alone these may be said of a flat.
 		rows(one("i"), one("do not|don t|dont|no longer|never"), one("want|wish|wanna|care"), one("to get|get|to see")),
 		// English
-		one("assez de|assez avec|plus de|plus aucun|plus aucune|"+
+		one("plus besoin de|je n ai plus besoin de|j ai plus besoin de|on n a plus besoin de|"+
+			"nous n avons plus besoin de|assez de|assez avec|plus de|plus aucun|plus aucune|"+
 			"fini les|arretez avec|arrete avec|arretez|basta de|arretez tous|stop a|"+
 			"stop aux|stop avec|stop les|je ne veux plus|je ne veux plus de|je ne veux pas de|je veux plus de|"+
 			"je veux pu de|je veux plus|je ne veux pas|marre de|y en a marre de|j en ai marre de|tanne de|pu de"),
 		// French
-		one("basta de|no mas|no quiero|no quiero mas|ya no quiero|ya no quiero mas|ni un|ni un mas|paren con|"+
+		one("ya no necesito|ya no necesitamos|no necesito mas|basta de|no mas|no quiero|no quiero mas|ya no quiero|"+
+			"ya no quiero mas|ni un|ni un mas|paren con|"+
 			"paren|paren de|para ya con|basta con|basta ya de|basta"), // Spanish
 		one("chega de|chega com|nao quero|nao quero mais|nao quero receber|parem com|pare com|para com|basta de|"+
 			"nada de"), // Portuguese
@@ -154,11 +159,14 @@ var requests = []string{
 	"priere de", "prieres de",
 	"pouvez vous", "pourriez vous", "peux tu", "pourrais tu", "comment", "comment puis je", "comment faire pour",
 	"vous pouvez", "tu peux", "vous devez", "je vous demande de", "je vous prie de", // French
+	"les pido que", "le pido que", "te pido que", "os pido que", "pido que", "les ruego que", "exijo que",
+	"les exijo que", "quiero que", "solicito que", "necesito que",
 	"ya pueden", "ya puede", "ya puedes", "les pido", "le pido", "favor de", "quiero", "quisiera", "deseo",
 	"me gustaria", "puede", "pueden", "podria", "podrian", "como puedo", // Spanish
 	"ik wil", "ik wil graag", "ik zou graag", "ik zou me graag", "kunt u", "kun je", "kunnen jullie", "wilt u",
 	"wil je",
 	"willen jullie", "hoe kan ik", "gelieve", "stuur me", "stuur mij", "stuur ons", // Dutch
+	"ich wunsche", "wir wunschen", "ich brauche", "wir brauchen",
 	"ich mochte", "ich moechte", "ich will", "ich wurde gern", "ich wurde gerne", "konnen sie", "konnten sie",
 	"kannst du",
 	"konntest du", "sie konnen", "ihr konnt", "du kannst", "wie kann ich", "schicken sie mir", "schick mir",
@@ -210,12 +218,15 @@ var (
 		"listings|apartments|houses|flats|rentals|links|ca|cela|ceci|rien|tout ca|des choses|affaires|" +
 		"offres|annonces|logements|appartements|truc|trucs|liens|choses|esto|eso|nada|cosas|ofertas|pisos|" +
 		"departamentos|enlaces|isso|isto|coisas|anuncios|apartamentos|imoveis|dit|dat|deze|das|dies|so was|sowas|" +
-		"so etwas|aanbiedingen|woningen|wohnungen")
+		"so etwas|aanbiedingen|woningen|wohnungen|updates|newsletter|newsletters|reminders|notices|communications|" +
+		"relances|sollicitations|infolettres|rappels|envois|avisos|novedades|boletines|envios|recordatorios|" +
+		"mitteilungen|informationen|erinnerungen|rundmails")
 	// determiners stand before such words.
 	determiners = one("the|this|that|these|those|your|ur|my|me|us|any|all|all of|all these|more|so many|such|" +
 		"other|of|stupid|fucking|fuckin|damn|damned|goddamn|annoying|unwanted|useless|dumb|ridiculous|constant|" +
 		"endless|bloody|spam|rental|marketing|promotional|automated|text|whatsapp|sms|daily|promo|random|" +
-		"unsolicited|any more of|any of|shitty|crappy|les|ces|cette|ce|cet|vos|tes|votre|ton|de|d|des|du|de vos|" +
+		"unsolicited|any more of|any of|shitty|crappy|apartment|apartments|housing|flat|property|" +
+		"real estate|listing|condo|house|new|further|weekly|les|ces|cette|ce|cet|vos|tes|votre|ton|de|d|des|du|de vos|" +
 		"de ces|de cette|de ce|toutes ces|toutes les|toutes vos|tous ces|tous vos|tous les|tout|ta|la|le|maudits|" +
 		"maudites|maudit|maudite|stupides|foutus|foutues|niaiseux|autres|plein de|los|las|el|lo|esta|este|estos|" +
 		"estas|esa|ese|esos|esas|sus|tus|tu|su|mas|tanto|tantos|tantas|toda|todos|malditos|malditas|pinches|" +
@@ -254,7 +265,8 @@ var endings = []string{
 	"at this number",
 	"on this number", "to my phone", "on my phone", "every day", "all the time", "all day", "at once", "you",
 	"guys", "people",
-	"i said", "i asked", "i beg you", "with me", "with this number", // English
+	"i said", "i asked", "i beg you", "with me", "with this number", "on whatsapp", "by whatsapp", "via whatsapp",
+	// English
 	"de la liste", "de cette liste", "de votre liste", "de vos listes", "de ta liste", "maintenant",
 	"immediatement",
 	"tout de suite", "a la fin", "pour toujours", "definitivement", "a ce numero", "sur ce numero",
@@ -262,12 +274,12 @@ var endings = []string{
 	"tous les jours", "sans arret", "des que possible", "au plus vite", "non plus", "de vos contacts",
 	"de votre systeme",
 	"de votre base de donnees", "de vos fichiers", "de vos listes d envoi", "avec moi", "avec ce numero",
-	"a nouveau", // French
+	"a nouveau", "sur whatsapp", "par whatsapp", "de la", "d ici", // French
 	"de la lista", "de su lista", "de esta lista", "ya", "ahora", "ya mismo", "ahora mismo", "a este numero",
 	"de una vez",
 	"mas", "nunca mas", "jamas", "inmediatamente", "de sus contactos", "de su base de datos", "de tu lista", "de ustedes",
 	"suyos", "suyas", "tuyos", "tuyas", "vuestros", "vuestras", "de su parte", "conmigo", "de nuevo", "nuevamente",
-	"otra vez", // Spanish
+	"otra vez", "por whatsapp", "nunca", // Spanish
 	"da lista", "desta lista", "da sua lista", "agora", "ja", "imediatamente", "mais", "nunca mais",
 	"para este numero",
 	"nesse numero", "de voces", "de vcs", "da base de dados", "dos contatos", "de uma vez", "seus", "suas", "comigo",
@@ -281,7 +293,8 @@ var endings = []string{
 	"an diese nummer",
 	"auf diese nummer", "von dieser liste", "von ihrer liste", "aus ihrer liste", "zu bekommen", "zu erhalten",
 	"zusenden",
-	"aus ihrem verteiler", "von der liste", "umgehend", "mit mir", "noch einmal", "wieder", // German
+	"aus ihrem verteiler", "von der liste", "umgehend", "mit mir", "noch einmal", "wieder", "per whatsapp",
+	"uber whatsapp", "raus", "heraus", "stehen", "sein", "auftauchen", // German
 }
 
 // startWords are the messages by which a person who has said one of stopWords takes it back, in the same notation.
