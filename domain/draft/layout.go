@@ -141,6 +141,7 @@ func (p *page) findBesides() {
 // and those that follow such a heading where it stands by the product's name.
 func (p *page) headedApart() map[int]bool {
 	out := map[int]bool{}
+	followed := map[run]int{}
 	for i := range p.els {
 		e := &p.els[i]
 		heading := atom.H2 == e.tag || atom.H3 == e.tag || atom.H4 == e.tag || atom.H5 == e.tag || e.own&titled != 0
@@ -158,14 +159,42 @@ func (p *page) headedApart() map[int]bool {
 		if k != i && (p.holdsLink(k) || p.holdsAmount(k)) { // they are in there with their heading
 			continue
 		}
-		for next := p.els[k].last + 1; next <= p.els[max(p.els[k].parent, 0)].last; next = p.els[next].last + 1 {
-			if p.els[next].own&titled != 0 || p.els[next].tag == e.tag && e.own&titled == 0 {
-				break // the next heading
-			}
+		r := run{p.els[k].parent, e.tag, e.own&titled != 0}
+		if k < followed[r] { // by the heading before it
+			continue
+		}
+		next := p.els[k].last + 1
+		for ; next <= p.els[max(r.parent, 0)].last && !p.endsApart(next, r); next = p.els[next].last + 1 {
 			out[next] = true
 		}
+		followed[r] = next
 	}
 	return out
+}
+
+// A run is what follows headings of a tag, or of elements named title, in an element.
+type run struct {
+	parent int
+	tag    atom.Atom
+	titled bool
+}
+
+// endsApart says that with the element i a run of what is apart has ended: it is, or has, the next heading.
+func (p *page) endsApart(i int, r run) bool {
+	return p.els[i].own&titled != 0 || p.els[i].tag == r.tag && !r.titled || p.headsItself(i, r.tag)
+}
+
+// headsItself says that the element i begins with a heading of its own that is no lower than one of this tag, and shows
+// neither an amount nor a link in that: it is about the product again, and none of others.
+func (p *page) headsItself(i int, than atom.Atom) bool {
+	for k := i; k <= min(p.els[i].last, i+mostOfCard) && p.els[k].start == p.els[i].start; k++ {
+		switch tag := p.els[k].tag; tag {
+		case atom.H2, atom.H3, atom.H4, atom.H5:
+			return tag.String() <= than.String() && !p.holdsLink(k) && !p.holdsAmount(i) &&
+				!beginsWithAny(strings.ToLower(p.of(k)), apartWords)
+		}
+	}
+	return false
 }
 
 // apartWords begin the headings of other products, and of other offers.
