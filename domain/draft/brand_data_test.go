@@ -18,7 +18,7 @@ func TestBrandInData(t *testing.T) {
 		"With Love and Care": true, "Au Nom de la Rose": true, "See by Chloé": true, "Only & Sons": true,
 		"United Colors of Benetton": true, "Haus am Meer": true, "& Other Stories": true,
 		"Made In": true, "Made by Mitchell": true, "Made Good": true, "Fear of God": true, "Various Artists": true,
-		"Hergestellt am Meer": true, "Produced by Nature Farms": true,
+		"Made in Cookware": true, "Hergestellt am Meer": true, "Produced by Nature Farms": true,
 		"Feito em Portugal": false, "Manufactured in Ohio": false, "Produit en France": false,
 		"various manufacturers": false, "Marque non précisée": false, "Hersteller unbekannt": false,
 		"see packaging": false, "siehe Verpackung": false, "voir emballage": false, "Please see the packaging": false,

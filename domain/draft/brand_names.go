@@ -78,7 +78,8 @@ func isStatement(s string) bool {
 	}
 	lower := strings.ToLower(s)
 	first, rest, _ := strings.Cut(lower, " ")
-	if madeIn[first] && len(words) > 2 && beginsWithAny(rest, inWhere) || // "Made In" is a name
+	last := strings.ToLower(words[len(words)-1])
+	if madeIn[first] && len(words) > 2 && beginsWithAny(rest, inWhere) && !firmWords[last] || // "Made In" is a name
 		sayWords[first] && (strings.HasPrefix(s, first) || strings.HasSuffix(s, rest)) {
 		return true
 	}
@@ -98,6 +99,10 @@ var (
 	madeIn = wordSet(`made hergestellt fabriqué fabricado hecho prodotto feito gemaakt manufactured produced assembled
 		produit produziert elaborado fabricato produzido`)
 	inWhere = []string{"in", "en", "au", "aux", "à", "em", "no", "na"}
+	// firmWords end names of makers, and no places: "Made in Cookware".
+	firmWords = wordSet(`co company inc ltd llc gmbh ag srl spa sarl sas bv ab studio studios atelier design designs
+		works workshop goods supply cookware kitchenware tableware bakeware homeware knives tools home kitchen paper press
+		books toys games wear apparel clothing shoes denim leather skincare cosmetics coffee tea`)
 	// sayWords begin statements, verbWords are within them, and joinWords within names.
 	sayWords = wordSet(`see siehe voir ver vedi zie please bitte available your these not no nicht kein keine
 		pas non contact`)
@@ -172,7 +177,7 @@ var (
 
 // placed is the brand of a text that only its place makes one: badges are put there, too.
 func placed(s string) string {
-	if s = maker(s); badges[labelKey(s)] || isSlogan(s) {
+	if s = maker(s); badges[labelKey(s)] || goods[labelKey(s)] || isSlogan(s) {
 		return ""
 	}
 	return s

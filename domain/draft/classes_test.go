@@ -313,6 +313,17 @@ func TestOffersOfOthers(t *testing.T) {
 		{"a button that offers a message", `<button class="add-to-cart">Notify me when available</button>`, draft.OutOfStock},
 		{"in store and online", `<p>Out of stock in store and online</p>`, draft.OutOfStock},
 		{"in store alone", `<p>Out of stock in store</p>` + cart, draft.InStock},
+		{"online, and in a store", `<div class="buybox"><p>Online: sold out</p><p>In store: available in Leeds</p></div>`,
+			draft.InStock},
+		{"online, and in no store", `<div class="buybox"><p>Online: sold out</p><p>In store: sold out</p></div>`, draft.OutOfStock},
+		{"online, and of other sellers", `<div class="buybox"><p>Sold out online</p></div>` + sellers, draft.OutOfStock},
+		{"online, in German", `<p>Online: ausverkauft</p><p>Im Geschäft: verfügbar</p>`, draft.InStock},
+		{"out, and can be ordered", `<p>Out of stock, available to order</p>` + cart, draft.BackOrder},
+		{"out, and can be ordered, in French", `<p>En rupture, disponible sur commande</p>` + cart, draft.BackOrder},
+		{"out, and cannot be ordered", `<p>Ausverkauft – keine Bestellung möglich</p>`, draft.OutOfStock},
+		{"out, with no button to order it", `<p>Agotado, disponible bajo pedido</p>`, draft.OutOfStock},
+		{"made for who orders it", `<p>Sur commande</p>` + cart, draft.InStock},
+		{"yet to come", `<p>Coming soon</p>`, draft.OutOfStock},
 		{"a size sold out", `<div class="buybox"><ul class="sizes"><li>Large: sold out</li></ul></div>` + cart, draft.InStock},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -27,7 +27,8 @@ var labels = func() map[string]label {
 	add("sku", labelSure, "sku", "item number", "item no", "item code", "item id", "product code", "product id",
 		"product number", "product no", "article number", "article no", "art no", "art nr", "art n",
 		"catalog number",
-		"catalogue number", "cat no", "web code", "web id", "stock code", "stock no", "stock number",
+		"catalogue number", "catalog no", "catalogue no",
+		"cat no", "web code", "web id", "stock code", "stock no", "stock number",
 		"artikelnummer", "artikel nr", "artikelnr", "bestellnummer", "bestell nr", "bestellnr", "produktnummer",
 		"produkt nr", "produktcode", "best nr", "asin", "sku code", "item sku", "product sku", "style number",
 		"style no", "style code", "ad number", "lot number",
@@ -311,7 +312,8 @@ func (r *labelReader) ofNumbers(start int, line string, cover func(start, end in
 			}
 			v := code(strings.Join(fields[k:], " "))
 			// "Réf. 3-44" and "Cod. art. CP22", but "Ref. 3 of 44" and "Codice SCONTO10"
-			short := strings.HasSuffix(fields[k-1], ".") && digits(v) > 0
+			// Nothing but a number follows "SKU": "SKU INK-B50".
+			short := (strings.HasSuffix(fields[k-1], ".") || strings.EqualFold(fields[k-1], "sku")) && digits(v) > 0
 			if digits(v) >= 4 || v != "" && (isDigit(v[0]) || short) && len(fields) == k+1 {
 				r.add(l, segment, v, cover(start, start+1))
 			}

@@ -108,7 +108,8 @@ var outAlone = []string{"unavailable", "not available", "discontinued", "nicht v
 	"scaduta",
 	"indisponível",
 	"niedostępny", "nedostupné", "není k dispozici", "indisponibil", "loppu", "habis", "ended", "sold",
-	"no stock", "vendu", "vendue", "verkauft", "vendido",
+	"no stock", "coming soon", "launching soon", "próximamente", "prossimamente", "demnächst",
+	"vendu", "vendue", "verkauft", "vendido",
 	"vendida", "venduto", "venduta", "verkocht", "sprzedane", "prodáno",
 	"predané", "såld", "solgt", "myyty", "продано", "vândut", "eladva", "satıldı", "πουλήθηκε", "売約済み", "retired"}
 
@@ -124,6 +125,14 @@ var (
 		"išankstinis užsakymas", "priekšpasūtī"})
 	backWords = phrasesOf([]string{"backorder", "back-order", "back order", "nachbestellung", "nachbestellt",
 		"nabestelling", "restordre"})
+	// orderWords say so of what is out of stock: alone, "sur commande" is what is made for who buys it.
+	orderWords = phrasesOf([]string{"available to order", "available on order", "available by order", "can be ordered",
+		"can still be ordered", "special order", "order now", "order it now", "order today", "we can order",
+		"sur commande", "commandez", "commander maintenant", "peut être commandé", "commande possible",
+		"auf bestellung", "bestellbar", "bestellt werden", "für sie bestellt", "bestellung möglich",
+		"wir bestellen", "bajo pedido", "sobre pedido", "por encargo", "encargar", "se puede pedir", "ordinabil",
+		"su ordinazione", "su richiesta", "si può ordinare", "sob encomenda", "sob pedido", "pode ser encomendado",
+		"op bestelling", "te bestellen", "na zamówienie", "na objednávku", "på bestilling", "på beställning"})
 )
 
 // inWords say that the product can be had, if nothing denies it.
@@ -334,8 +343,11 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 			p.button = -1
 		}
 		way := out && ofWay(lower, above)
-		p.boxOut = p.boxOut || out && !way && !alertWords.in(lower) && p.inOwnBox(i)
-		if in && p.boxOut { // another seller's
+		online := out && !way && ofOnline(lower, above)
+		if out && !way && !alertWords.in(lower) && p.inOwnBox(i) {
+			p.boxOut, ways.boxOut = p.boxOut || !online, true
+		}
+		if in && ways.boxOut && !said.ready { // another seller's
 			continue
 		}
 		times := 1 / (1 + float64(start-from)/stockReach)
@@ -346,7 +358,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 			times *= p.w[stockLong]
 		}
 		switch {
-		case way:
+		case way || online:
 			ways.out += p.w[stockOut] * times
 		case out:
 			points += p.w[stockOut] * times
@@ -367,6 +379,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 	if points += ways.points(); ways.out != 0 && ways.ready {
 		p.unheeded = true
 	}
+	p.boxOut = p.boxOut || ways.boxOut && !ways.ready
 	if p.sells() && !p.boxOut {
 		points += p.w[stockButton]
 	}
@@ -393,20 +406,22 @@ func (p *page) saidOfStock(start int, line, lower, above string) (s stockSaid) {
 		s.out = true
 	}
 	s.before, s.ready = later(lower), !s.out && readyBy(lower, above, s.in)
+	if s.out && s.before == "" && orderWords.in(lower) {
+		s.before = BackOrder
+	}
 	if s.ordered = s.out && s.before == BackOrder && ordersIn(lower) && p.sells(); s.ordered {
 		s.out = false
 	}
 	return s
 }
 
-// ordersIn says that a line, lower case, has one of backWords in a clause that denies nothing: "Nicht auf Lager – wird
-// nachbestellt", but not "Sold out, no backorders".
+// ordersIn says that a line, lower case, has one of backWords or orderWords in a clause that denies nothing: "Nicht auf
+// Lager – wird nachbestellt", but not "Sold out, no backorders".
 func ordersIn(line string) bool {
 	for clause := range clauses(line) {
 		clause = clause[lastDash(clause):]
-		if backWords.in(clause) && !slices.ContainsFunc(strings.Fields(clause), func(w string) bool {
-			return nots[w] || noNouns[w]
-		}) {
+		no := slices.ContainsFunc(strings.Fields(clause), func(w string) bool { return nots[w] || noNouns[w] })
+		if !no && (backWords.in(clause) || orderWords.in(clause)) {
 			return true
 		}
 	}

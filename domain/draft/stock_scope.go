@@ -164,8 +164,9 @@ func onWay(clause string) bool {
 // The ways in which a product is had, by what its page says of each: sold out for delivery, it may be there to be
 // picked up.
 type ways struct {
-	out   float64 // the points of those that are sold out
-	ready bool    // another is not
+	out    float64 // the points of those that are sold out
+	ready  bool    // another is not
+	boxOut bool    // the own buy box says that it is sold out, perhaps online only
 }
 
 // points is what the ways that are sold out are worth: nothing where the product can be had in another.
@@ -185,6 +186,14 @@ func ofWay(lower, above string) bool {
 	return otherThings.in(lower) || len(above) < longestWay && otherThings.in(above)
 }
 
+// ofOnline says the same of what is sold by the shop's site: "Online: sold out", above "In store: available".
+func ofOnline(lower, above string) bool {
+	return onlineWords.in(lower) || len(above) < longestWay && onlineWords.in(above)
+}
+
+var onlineWords = cuesOf([]string{"online", "en ligne", "web", "webshop", "website", "onlineshop", "internet",
+	"our site", "notre site", "le site", "en línea", "sul sito", "sito web", "no site", "de site"})
+
 // readyBy says that a line, lower case, says that the product is there to be picked up; in says that by the line it can
 // be had.
 func readyBy(lower, above string, in bool) bool {
@@ -192,9 +201,9 @@ func readyBy(lower, above string, in bool) bool {
 }
 
 var (
-	pickupWords = cuesOf([]string{"pickup", "pick up", "pick-up", "collect", "collection", "in store", "abholung",
-		"filiale",
-		"markt", "retrait", "magasin", "ritiro", "negozio", "tienda", "recogida", "loja", "odbiór", "winkel", "afhalen"})
+	pickupWords = cuesOf([]string{"pickup", "pick up", "pick-up", "collect", "collection", "in store", "in-store",
+		"abholung", "filiale", "geschäft", "laden", "boutique", "markt",
+		"retrait", "magasin", "ritiro", "negozio", "tienda", "recogida", "loja", "odbiór", "winkel", "afhalen"})
 	readyWords = cuesOf([]string{"ready", "today", "within", "abholbereit", "bereit", "heute", "prêt", "sous", "pronto",
 		"oggi", "listo", "hoy", "klaar", "vandaag"})
 )
