@@ -7,13 +7,16 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// diskEvery is how often Postgres is asked how much it takes, which looks at each of its files, and diskWithin for how
-// long.
+// diskEvery is how often Postgres is asked how much it takes, which looks at each of its files. diskWithin is how long
+// a caller waits for that, and diskMost how long it may take.
 const (
 	diskEvery  = 30 * time.Second
 	diskWithin = time.Second
+	diskMost   = 10 * time.Second
 )
 
 // A Disk is that of Postgres, which cannot say how much of it is free, but what it takes.
@@ -22,9 +25,9 @@ type Disk struct {
 	bytes int64
 	now   func() time.Time
 
-	asking sync.Mutex
 	mu     sync.Mutex
-	asked  time.Time
+	asking chan struct{} // closed with the answer; nil = Postgres is not being asked
+	asked  time.Time     // when it was last
 	free   int64
 }
 
@@ -42,45 +45,66 @@ SELECT (
 
 const sqlDiskLog = `/* sqlDiskLog */ SELECT coalesce(sum(size), 0)::bigint FROM pg_ls_waldir()`
 
-// Free is how many bytes of the disk neither the databases of the server nor its log take, as of diskEvery ago at most;
-// negative where they take more. While Postgres does not answer, which its own check tells, it is what it was: before
-// the first answer, as many as there are.
+// Free is how many bytes of the disk neither the databases of the server nor its log take, as of diskEvery ago where it
+// answers at once; negative where they take more. While Postgres does not answer, which its own check tells, it is what
+// it was: before the first answer, as many as there are. One caller at a time waits for the answer, and all do for the
+// first one, but not longer than diskWithin: a later one has it then.
 func (d *Disk) Free(ctx context.Context) int64 {
-	free := d.last()
-	switch {
-	case free == math.MaxInt64: // nothing is known: what is asked for at once waits for the first answer
-		d.asking.Lock()
-	case !d.asking.TryLock():
+	free, answer := d.begin(ctx)
+	if answer == nil {
 		return free
 	}
-	defer d.asking.Unlock()
-	d.ask(ctx)
-	return d.last()
-}
-
-func (d *Disk) last() int64 {
+	timer := time.NewTimer(diskWithin)
+	defer timer.Stop()
+	select {
+	case <-answer:
+	case <-timer.C:
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.free
 }
 
-func (d *Disk) ask(ctx context.Context) {
-	if age := d.now().Sub(d.asked); age >= 0 && age < diskEvery {
-		return
+// begin asks Postgres where it is time to. The answer is one to wait for; nil = what is known counts.
+func (d *Disk) begin(ctx context.Context) (free int64, answer <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch age := d.now().Sub(d.asked); {
+	case d.asking != nil && d.free == math.MaxInt64:
+		return d.free, d.asking
+	case d.asking != nil, age >= 0 && age < diskEvery:
+		return d.free, nil
 	}
-	d.asked = d.now()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskWithin) // whose caller goes asks for others, too
+	d.asked, d.asking = d.now(), make(chan struct{})
+	go func() { // ends after diskMost
+		var taken int64
+		err := fault.Try("asking Postgres what it takes", nil, func() (err error) {
+			taken, err = d.ask(ctx)
+			return err
+		})
+		d.answered(taken, err)
+	}()
+	return d.free, d.asking
+}
+
+// ask is how many bytes Postgres takes. Whose caller goes asks for others, too.
+func (d *Disk) ask(ctx context.Context) (taken int64, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskMost)
 	defer cancel()
 	var databases, log int64
 	var may bool
-	err := d.pool.QueryRow(ctx, sqlDiskTaken).Scan(&databases, &log, &may)
-	if err == nil && may {
+	if err = d.pool.QueryRow(ctx, sqlDiskTaken).Scan(&databases, &log, &may); err == nil && may {
 		err = d.pool.QueryRow(ctx, sqlDiskLog).Scan(&log)
 	}
-	if err != nil {
-		return
-	}
+	return databases + log, err
+}
+
+func (d *Disk) answered(taken int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.free = d.bytes - databases - log
+	if err == nil {
+		d.free = d.bytes - taken
+	}
+	close(d.asking)
+	d.asking = nil
 }
