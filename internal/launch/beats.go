@@ -83,6 +83,7 @@ type heard struct {
 	// leftOut are task queues that a worker which lives leaves out, for want of what they need, and that no other was seen
 	// to serve: the loss of one that did is no purpose. Polls and tasks that wait may tell otherwise: see leaveOut.
 	leftOut map[string]bool
+	none    bool // each worker of the namespace would send heartbeats, and none does
 }
 
 // A beat is what is remembered of one.
@@ -109,10 +110,10 @@ func (h heard) lost(p place) bool {
 	return h.silent[place{identity: p.identity}]
 }
 
-// unheard says that heartbeats tell of other processes, and not of the one that polls a place.
+// unheard says that heartbeats tell of other processes, or would, and not of the one that polls a place.
 func (h heard) unheard(p place) bool {
 	_, told := h.silent[place{identity: p.identity}]
-	return !told && len(h.silent) > 0
+	return !told && (h.none || len(h.silent) > 0)
 }
 
 // listen is what heartbeats tell. Workers that send none, or have sent one only and do not say how often they will, are
@@ -122,7 +123,14 @@ func (l *Launch) listen(ctx context.Context, namespace string, now time.Time) he
 	if err != nil {
 		return heard{}
 	}
-	return l.beats.judge(list, now)
+	told := l.beats.judge(list, now)
+	if len(told.silent) == 0 {
+		d, err := l.Temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{
+			Namespace: namespace,
+		})
+		told.none = err == nil && d.GetNamespaceInfo().GetCapabilities().GetWorkerHeartbeats()
+	}
+	return told
 }
 
 func (l *Launch) heartbeats(ctx context.Context, namespace string) (list []*worker.WorkerHeartbeat, err error) {
@@ -150,7 +158,7 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 	if b.served == nil {
 		b.served, b.left = map[string]bool{}, map[string]time.Time{}
 	}
-	out := heard{make(map[place]bool, len(list)), map[string]bool{}}
+	out := heard{silent: make(map[place]bool, len(list)), leftOut: map[string]bool{}}
 	mark := func(w beat, quiet bool) {
 		for _, p := range []place{w.place, {identity: w.identity}} {
 			others, some := out.silent[p]

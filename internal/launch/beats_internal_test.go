@@ -109,6 +109,7 @@ func TestKilledBeforeItsFirstHeartbeat(t *testing.T) {
 	require.True(t, told.unheard(place{"2@a", "search"}))
 	require.False(t, new(beats).judge(nil, start).unheard(place{"2@a", "search"}))
 	require.False(t, heard{}.unheard(place{"2@a", "search"}), "Temporal does not answer")
+	require.True(t, heard{none: true}.unheard(place{"2@a", "search"}))
 
 	of := pollOf{kind{queue: "search"}, "2@a"}
 	ahead := func(seconds int) time.Time { return after(seconds + 3600) } // by its clock

@@ -143,3 +143,29 @@ func TestTaskQueuesWithoutHeartbeats(t *testing.T) {
 	require.EqualValues(t, 1, workersAt(l, workflows.QueueSearch, time.Minute), "it sends none")
 	quiet.Stop()
 }
+
+// Where no worker has sent a heartbeat, and each would, the only one counts no more once its last poll must have ended.
+func TestKilledBeforeAnyHeartbeat(t *testing.T) {
+	t.Parallel()
+	name := "test-" + uuid.NewString()
+	l := &launch.Launch{Temporal: connect(t, name), Namespace: name}
+	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: time.Second, StaleEvery: time.Hour}
+	require.NoError(t, b.Apply(t.Context(), l.Temporal))
+	workers := func(ahead time.Duration) (n int64) {
+		list, err := l.TaskQueues(t.Context(), l.Namespace, time.Now().Add(ahead))
+		require.NoError(t, err)
+		for _, q := range list {
+			if q.Name == workflows.QueueCrawl && q.Type == "workflow" {
+				n += q.Workers
+			}
+		}
+		return n
+	}
+	var lost wire
+	w := lost.worker(t, name, workflows.QueueCrawl, -1)
+	defer w.Stop()
+	require.Eventually(t, func() bool { return workers(0) == 1 }, servicetest.Patience(), 50*time.Millisecond)
+	lost.away()
+	require.EqualValues(t, 1, workers(time.Minute), "it may be in a poll")
+	require.Eventually(t, func() bool { return workers(150*time.Second) == 0 }, servicetest.Patience(), 200*time.Millisecond)
+}
