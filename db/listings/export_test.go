@@ -14,3 +14,6 @@ func (m *SavedMatcher) FailOver() { m.server = m.server.Add(-time.Hour) }
 func (m *SavedMatcher) Bound(candidates, told int, wait time.Duration) {
 	m.candidates, m.told, m.wait = candidates, told, wait
 }
+
+// Written is written.
+var Written = written

@@ -274,11 +274,10 @@ func (s *Listings) Withhold(ctx context.Context, v listing.Version, run listing.
 // listingPublish queues the row, its history and its event. The history depends on the state that was published before.
 func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	l, id := p.Listing, p.Listing.ID()
-	doc, err := db.JSON(l)
+	doc, sum, err := written(l)
 	if err != nil {
-		return fmt.Errorf("write listing %s: %w", l.Ref, err)
+		return err
 	}
-	sum := listingHash(l)
 	data := publishedData(l, p.Revision, p.Neighbourhood)
 	if p.Enrichment != nil {
 		data.Enrichment = enrichmentNews(p.Enriching(), *p.Enrichment)

@@ -5,8 +5,8 @@ package listings
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -321,11 +321,11 @@ RETURNING ` + sqlKeptColumns
 // When a newer revision has arrived meanwhile, this one is processed all the same: it does not settle the newer one,
 // which has a run of its own.
 func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, p listing.Payload, now time.Time) error {
-	doc, err := db.JSON(l)
+	doc, sum, err := written(l)
 	if err != nil {
-		return fmt.Errorf("write listing %s: %w", l.Ref, err)
+		return err
 	}
-	m, err := listingEvent(contract.ListingNormalized, l.Ref, listingData(l, p.Revision), listingHash(l), p.Pass, now)
+	m, err := listingEvent(contract.ListingNormalized, l.Ref, listingData(l, p.Revision), sum, p.Pass, now)
 	if err != nil {
 		return err
 	}
@@ -410,14 +410,30 @@ func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision 
 	return fault.Wrap(db.Write(ctx, s.pool, b), "save duplicate %s", ref)
 }
 
-// listingHash is the SHA-256 of everything in a listing but the time of its scrape: equal hashes are equal listings.
+// written is a listing as it is stored, and the SHA-256 of everything in it but the time of its scrape: of the same
+// document with the zero time. Equal hashes are equal listings. It is written once for both. Before that time there are
+// only strings, whose quotes are escaped, so the first of these members is the listing's own.
+func written(l listing.Listing) (doc, sum []byte, err error) {
+	if doc, err = db.JSON(l); err != nil {
+		return nil, nil, fmt.Errorf("write listing %s: %w", l.Ref, err)
+	}
+	before, after, _ := bytes.Cut(doc, []byte(`"scraped_at":"`))
+	_, after, _ = bytes.Cut(after, []byte(`"`))
+	h := sha256.New()
+	h.Write(before)
+	h.Write([]byte(`"scraped_at":"0001-01-01T00:00:00Z"`))
+	h.Write(after)
+	return doc, h.Sum(nil), nil
+}
+
+// listingHash is the hash of a listing that is not to be written.
 func listingHash(l listing.Listing) []byte {
 	l.ScrapedAt = time.Time{}
-	doc, err := json.Marshal(l)
+	_, sum, err := written(l)
 	if err != nil { // finite numbers and strings only
 		panic(fmt.Sprintf("db: hash listing %s: %v", l.Ref, err))
 	}
-	return hash(doc)
+	return sum
 }
 
 func listingData(l listing.Listing, revision int64) contract.ListingData {
