@@ -24,8 +24,8 @@ import (
 )
 
 // The longest that one request may take, and the largest answer that is read: 101 hits of up to 40 KiB are 4 MiB, with
-// titles, descriptions and URLs as long as they may be, and so are the items of 1,000 pages that are written at once, each
-// with a reason.
+// titles, descriptions and URLs as long as they may be, and so are the items of 1,000 pages that are written at once,
+// each with a reason.
 const (
 	searchTime = 10 * time.Second
 	writeTime  = 2 * time.Minute
