@@ -181,7 +181,8 @@ func TestPartsReachNoOthers(t *testing.T) {
 			"SELECT phone FROM contacts", "SELECT recipient FROM messages", "SELECT body FROM messages", "SELECT token FROM senders",
 			"SELECT * FROM opt_outs", "SELECT box FROM saved_targets", "SELECT sum FROM api_keys", "INSERT INTO api_keys DEFAULT VALUES",
 			"DELETE FROM audit", "CREATE TABLE t (a int)", "SELECT * FROM crawl_urls FOR UPDATE", "SELECT box FROM draft_secrets",
-			"SELECT body FROM webhook_events",
+			"SELECT body FROM webhook_events", "SELECT record FROM upload_errors", "SELECT persons FROM upload_errors",
+			"SELECT wamid FROM message_attempts",
 		}}},
 		{[]string{"images", "enrich", "search"}, [][]string{logins, people, {"SELECT box FROM draft_secrets"}}},
 	} {

@@ -155,6 +155,7 @@ var ofTenants = []string{
 // erased are the columns by which an erasure finds rows of some of byColumn.
 var erased = map[string]string{
 	"sessions": "caller_tenant, ctid, sum", "opt_outs": "ctid, digest, tenant",
+	"message_attempts": "ctid, message, n, tenant", "upload_errors": "ctid, row, tenant, upload",
 	"outbox": "body, ctid, exchange, id, published_at",
 }
 
@@ -182,8 +183,8 @@ func erases() (list []string) {
 // byColumn are the tables with what others wrote, or with persons and secrets: of them parts read columns. Of the others
 // they read rows, so that a release that reads one column more can run beside the one before.
 var byColumn = []string{
-	"api_keys", "sessions", "audit", "contacts", "dead_letters", "draft_secrets", "messages", "opt_outs", "outbox",
-	"saved_targets", "senders", "tenants", "webhook_events",
+	"api_keys", "sessions", "audit", "contacts", "dead_letters", "draft_secrets", "message_attempts", "messages", "opt_outs",
+	"outbox", "saved_targets", "senders", "tenants", "upload_errors", "webhook_events",
 }
 
 // privileges are those of a part: of a table its verbs, with the columns of each; no columns are all of them.
@@ -368,7 +369,9 @@ func (c *catalog) named(table, verb, set string) (columns []string) {
 	for number := range strings.FieldsSeq(set) {
 		n, _ := strconv.Atoi(number)
 		switch {
-		case n <= 7: // the row as a whole, or what the system says of it
+		case n == 6:
+			columns = append(columns, "ctid")
+		case n <= 7: // the row as a whole, or what else the system says of it
 			return []string{whole}
 		default:
 			columns = append(columns, c.columns[table][n-8])
