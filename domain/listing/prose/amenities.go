@@ -40,7 +40,7 @@ var amenityNames = func() (list []amenityName) {
 			"entre laveuse|entre pour laveuse|acces laveuse|acces pour laveuse|" +
 			"washer and dryer hookups|washer and dryer hookup|washer and dryer hook|washer / dryer hook|washer dryer hook|" +
 			"washer / dryer hookup|washer dryer hookup|washer & dryer hookups|washer & dryer hook|laundry hookups|laundry hook|" +
-			"laundry hookup|hookups for washer|hookup for washer|hook ups for washer|hook up for washer|entrance washer|espace pour laveuse|" +
+			"laundry hookup|laundry connection|laundry connections|laundry outlets|hookups for washer|hookup for washer|hook ups for washer|hook up for washer|entrance washer|espace pour laveuse|" +
 			"espace laveuse|emplacement pour laveuse|emplacement laveuse|space for washer|prises laveuse|branchements laveuse",
 		"laundry_in_building": "salle lavage|buanderie|buanderies|laundry room|laundry rooms|salle de lavage commune|" +
 			"laundromat|laverie|buandrie|salle de buanderie|salles de buanderie|salle de lavage|laundry",
@@ -59,7 +59,7 @@ var amenityNames = func() (list []amenityName) {
 		"concierge":       "concierge|concierges|conciergerie|janitor|doorman|superintendent",
 		"wheelchair":      "mobilite reduite|wheelchair|handicape|fauteuil roulant",
 		"central_vacuum":  "aspirateur central|central vacuum|balayeuse centrale",
-		"hardwood_floors": "bois franc|bois francs|hardwood|plancher de bois|parquet",
+		"hardwood_floors": "wood floor|wood floors|bois franc|bois francs|hardwood|plancher de bois|parquet",
 		"bicycle_storage": "rangement velo|rangement a velo|rangement a velos|garage a velo|garage a velos|local a velos|" +
 			"support a velo|support a velos|bike storage|bicycle parking|bike room",
 	} {
@@ -220,6 +220,8 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 		next := p.word(i + 1)
 		return (p.word(i) == "remise" || p.word(i) == "remises") && (next == "de" || next == "en" ||
 			next == "a" && !(p.word(i+2) == "l" && outerPlaces[p.word(i+3)]))
+	case "hardwood_floors": // "laminate wood floors"
+		return imitations[p.word(i-1)]
 	case "dishwasher", "fridge", "stove", "washer_dryer":
 	case "washer_dryer_hookups":
 		return p.addedBefore(i)
@@ -266,6 +268,9 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	return false
 }
 
+// imitations stand before a wood that is none.
+var imitations = set("laminate laminated faux fake imitation vinyl")
+
 // dotted tells whether the full stop at i parts a washer and a dryer, or stands behind both: "Entrée laveuse. Sécheuse.
 // Lave-vaisselle." In "Entrée laveuse-sécheuse. Lave-vaisselle inclus" it ends what there is only a place for.
 func (p *Prose) dotted(i int) bool {
@@ -285,7 +290,7 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 	case "sauna":
 		return p.farBehind(i) || p.aroundHome(i)
 	case "laundry_in_building":
-		return !p.standsBy(i, sharedParts) && !p.landmarkOf(i, sharedParts) && (p.aroundBefore(i, true) &&
+		return p.noNeedOf(i) || !p.standsBy(i, sharedParts) && !p.landmarkOf(i, sharedParts) && (p.aroundBefore(i, true) &&
 			!p.ownBehind(i) || p.nearbyList(i) || p.underNearby(i) || p.amongShops(i) || p.theirs(i))
 	case "gym", "pool", "yard", "concierge", "storage", "washer_dryer":
 	default:

@@ -46,6 +46,9 @@ func (p *Prose) laundry(i, end int) string {
 		return ""
 	}
 	k = end + 1
+	if copulas[p.word(k)] { // "laundry is shared"
+		k++
+	}
 	label := p.sym(k) == ':'
 	for n := 0; n < 4 && (laundryFillers[p.word(k)] || p.sym(k) == '-' || n == 0 && (label || p.sym(k) == '(')); n++ {
 		k++
@@ -131,12 +134,13 @@ func (p *Prose) nextDoor(i int) bool {
 // may put theirs.
 func (p *Prose) washer(i, end int) string {
 	k := i - 1
-	for w := p.word(k); w == "votre" || w == "vos" || w == "une" || w == "la" || w == "your"; w = p.word(k) {
+	for w := p.word(k); w == "votre" || w == "vos" || w == "une" || w == "la" || w == "your" || w == "own" ||
+		w == "propre" || w == "propres"; w = p.word(k) {
 		k--
 	}
 	if w := p.word(k); (w == "coin" || w == "card") && strings.HasPrefix(p.word(i), "wash") {
 		return "laundry_in_building"
-	} else if w == "installer" || w == "brancher" || w == "install" || hookupNames[p.word(end+1)] ||
+	} else if w == "installer" || w == "brancher" || w == "install" || broughtIn[w] && k < i-1 || hookupNames[p.word(end+1)] ||
 		p.sym(end+1) == ':' && hookupNames[p.word(end+2)] || p.hookupBefore(i) ||
 		p.seq(k-1, "dessus", "de") { // "unité murale au-dessus de la laveuse"
 		return "washer_dryer_hookups"
@@ -175,6 +179,21 @@ func (p *Prose) washer(i, end int) string {
 	return "washer_dryer"
 }
 
+// broughtIn stand before "your own washer": there is a place for it.
+var broughtIn = set("bring apportez amenez apporter")
+
+// noNeedOf tells whether the laundromat at i is one that nobody needs: "no need for a laundromat", "plus besoin d'aller
+// à la buanderie".
+func (p *Prose) noNeedOf(i int) bool {
+	for k := i - 1; k >= i-7 && !p.stop(k+1) && p.sym(k) != ','; k-- {
+		if w := p.word(k); w == "need" || w == "besoin" {
+			w := p.word(k - 1)
+			return denials[w] || w == "plus" || w == "t"
+		}
+	}
+	return false
+}
+
 // laundryShared behind a washer say that it is the building's.
 var laundryShared = set("commune communes partagee partagees shared common payante payantes monnaie cout")
 
@@ -193,7 +212,7 @@ func (p *Prose) hookupBefore(i int) bool {
 			k == i-1 && (w == "coin" || w == "salle"):
 			return p.word(k+1) != "a" && !p.deniedThing(k)
 		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle",
-			w == "a", w == "lavage",
+			w == "a", w == "lavage", w == "your" || w == "votre" || w == "vos" || w == "own",
 			p.words[k].kind == symbol && p.word(k+1) == "vaisselle", p.sym(k) == ',' && p.word(k-1) == "vaisselle":
 		default:
 			return false

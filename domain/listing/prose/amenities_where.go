@@ -1,7 +1,5 @@
 package prose
 
-import "slices"
-
 // sharedParts are parts of a building that a home does not have of its own: what stands beside one is in the building.
 // A door is that of the home on its floor.
 var sharedParts = set("elevator elevators ascenseur ascenseurs lobby gym pool piscine corridor couloir hallway hall " +
@@ -17,26 +15,6 @@ var buildingParts = func() map[string]bool {
 	return m
 }()
 
-// positions end in these words, behind one of the words given, if any are: what follows is what a thing stands by.
-var positions = map[string][]string{
-	"to": {"next", "adjacent", "close"}, "from": {"across"}, "face": {"en"}, "cote": {"a"}, "beside": nil, "across": nil,
-	"opposite": nil, "near": nil, "pres": nil, "proche": nil, "voisin": nil, "voisine": nil,
-}
-
-// positionEnds returns the first token of the phrase for where a thing stands that ends at i, "next to", or -1.
-func (p *Prose) positionEnds(i int) int {
-	before, ok := positions[p.word(i)]
-	switch {
-	case !ok || p.word(i) == "across" && p.word(i+1) == "from":
-		return -1
-	case before == nil:
-		return i
-	case !slices.Contains(before, p.word(i-1)):
-		return -1
-	}
-	return i - 1
-}
-
 // placeFillers lead to what a thing stands by.
 var placeFillers = set("the de du des d la le les l votre your our ton salle")
 
@@ -44,7 +22,7 @@ var placeFillers = set("the de du des d la le les l votre your our ton salle")
 // municipale" is none of a building.
 func (p *Prose) standsBy(i int, parts map[string]bool) bool {
 	for k := i + 1; k <= i+7 && !p.stop(k) && !p.listMark(k) && p.sym(k) != '+'; k++ {
-		if p.positionEnds(k) < 0 {
+		if p.placeEnds(k, standing) < 0 {
 			continue
 		}
 		for k++; placeFillers[p.word(k)]; {
@@ -63,7 +41,7 @@ func (p *Prose) landmarkOf(i int, parts map[string]bool) bool {
 	for n := 0; n < 4 && placeFillers[p.word(k)]; n++ {
 		k--
 	}
-	from := p.positionEnds(k)
+	from := p.placeEnds(k, standing)
 	if from < 0 {
 		return false
 	}

@@ -484,6 +484,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, aroundClasses)
 	maps.Copy(all, listedClasses)
 	maps.Copy(all, includedClasses)
+	maps.Copy(all, offeredClasses)
 	maps.Copy(all, figureClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {

@@ -147,6 +147,9 @@ var sharedRooms = set("cuisine cuisines salon salons terrasse terrasses lobby ha
 // "meubles à vendre", "kitchens are furnished with three appliances".
 func (m *furnishedMention) ofThing() (settled bool) {
 	p, i := m.p, m.at
+	if p.seq(i+1, "d", "a", "cote") || p.seq(i+1, "next", "door") || p.seq(i+2, "next", "door") { // another home
+		return m.only("", i, i)
+	}
 	if sharedRooms[p.word(i-1)] || p.word(i) == "furnished" && sharedRooms[p.word(i+1)] {
 		return m.only("", i, i)
 	}

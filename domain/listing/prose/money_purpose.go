@@ -58,7 +58,7 @@ func (p *Prose) describe(a *amount, used int) {
 		a.role == forRent && p.ofIncome(a) { // "que j'ai payé 800 $"
 		a.role, a.worth = forOther, true
 	}
-	if (a.role == forRent || a.role == forExtra) && p.rentedPlace(a) {
+	if p.carSum(a) {
 		a.role = forParking
 	}
 	if limit := ceilings[a.role]; limit > 0 && a.cents > limit && !a.worth && a.per != perYear {

@@ -1,20 +1,61 @@
 package prose
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // facilities are what homes have in common with the neighbourhood, by one word of their names.
 var facilities = set("gym gyms piscine piscines pool pools sauna entrainement sport fitness ymca")
 
-// aroundPhrases end in these words, behind the words given: what follows "across the street" is not in the home.
-var aroundPhrases = map[string][]string{
-	"face": {"en"}, "street": {"the"}, "road": {"the"}, "corner": {"the"}, "bord": {"autre"}, "cote": {"autre", "a"},
-	"voisin": {""}, "voisine": {""}, "to": {"next", "steps"}, "beside": {""}, "from": {"steps", "step"},
-	"distance": {"walking"}, "marche": {"de"}, "walk": {"min", "minute", "minutes"},
-	"pas": {"deux", "quelques"}, "pres": {""}, "proche": {""}, "proches": {""}, "proximite": {"a"}, "near": {""},
-	"close": {""}, "min": {""}, "mins": {""}, "minutes": {""},
+// A placeUse is what a phrase that says where something is may be used for.
+type placeUse uint8
+
+const (
+	standing placeUse = 1 << iota // of two things of a building, the first stands by the second: "next to the gym"
+	around                        // what follows may be of the neighbourhood: "steps from the metro"
+	beyond                        // and is surely not in the home: "across the street"
+)
+
+// A placePhrase is a phrase without its last word, and its uses.
+type placePhrase struct {
+	before []string
+	use    placeUse
 }
 
-// aroundHeads stand in a heading of what is around a home, "In the neighbourhood:", as do aroundPhrases. "Côté
+// placePhrases are the phrases for where something is, by their last word.
+var placePhrases = func() map[string][]placePhrase {
+	m := map[string][]placePhrase{}
+	for use, list := range map[placeUse]string{
+		standing:                   "adjacent to|close to|across from|across|opposite",
+		standing | around:          "next to|beside|a cote|near|pres|proche|voisin|voisine",
+		standing | around | beyond: "en face",
+		around: "steps to|steps from|step from|walking distance|de marche|min walk|minute walk|minutes walk|deux pas|" +
+			"quelques pas|proches|a proximite|close|min|mins|minutes|around the corner",
+		around | beyond: "across the street|down the street|across the road|down the road|autre bord|autre cote",
+	} {
+		for phrase := range strings.SplitSeq(list, "|") {
+			words := strings.Fields(phrase)
+			last := len(words) - 1
+			m[words[last]] = append(m[words[last]], placePhrase{words[:last], use})
+		}
+	}
+	return m
+}()
+
+// placeEnds returns the first token of the phrase for this use that ends at i, or -1.
+func (p *Prose) placeEnds(i int, use placeUse) int {
+	for _, phrase := range placePhrases[p.word(i)] {
+		from := i - len(phrase.before)
+		if phrase.use&use != 0 && p.seq(from, phrase.before...) &&
+			(p.word(i) != "across" || p.word(i+1) != "from") {
+			return from
+		}
+	}
+	return -1
+}
+
+// aroundHeads stand in a heading of what is around a home, "In the neighbourhood:", as do placePhrases. "Côté
 // loisirs :" and "Au bord du fleuve :" are of the home.
 var aroundHeads = set("across distance quartier neighbourhood neighborhood near nearby pres proche proximite alentours")
 
@@ -43,7 +84,10 @@ func (p *Prose) ownBehind(i int) bool {
 // before a list that begins with another such thing, or goes on to a shop. Behind a colon they need only head the list.
 // Far asks for the other side of the street, or further down.
 func (p *Prose) aroundBefore(i int, far bool) bool {
-	listed := false
+	listed, use := false, around
+	if far {
+		use = beyond
+	}
 	for k := i - 1; k >= 0 && k >= i-24 && !p.stop(k+1); k-- {
 		w := p.word(k)
 		switch {
@@ -55,7 +99,7 @@ func (p *Prose) aroundBefore(i int, far bool) bool {
 			listed = true
 		case ownPlaces[w], p.sym(k) == '$':
 			return false
-		case p.aroundEnds(k, far):
+		case p.placeEnds(k, use) >= 0:
 			if !listed {
 				return k >= i-9
 			}
@@ -79,40 +123,19 @@ func (p *Prose) listMark(i int) bool {
 	return false
 }
 
-// aroundEnds tells whether a phrase for what is around ends at i: "across the street", "à côté".
-func (p *Prose) aroundEnds(i int, far bool) bool {
-	for _, before := range aroundPhrases[p.word(i)] {
-		if before != "" && p.word(i-1) != before {
-			continue
-		}
-		switch w := p.word(i); w {
-		case "street", "road": // not "on the street"
-			return p.word(i-2) == "across" || p.word(i-2) == "down"
-		case "face", "bord":
-			return true
-		case "cote":
-			return !far || before == "autre"
-		case "corner":
-			return !far && p.word(i-2) == "around"
-		}
-		return !far
-	}
-	return false
-}
-
 // headsAround tells whether a heading of what is around ends at i, before its colon.
-func (p *Prose) headsAround(i int) (around bool) {
+func (p *Prose) headsAround(i int) (heads bool) {
 	for k := i; k >= 0 && k >= i-7; k-- {
 		if ownPlaces[p.word(k)] {
 			return false
 		}
-		around = around || aroundHeads[p.word(k)] || p.aroundEnds(k, false) ||
+		heads = heads || aroundHeads[p.word(k)] || p.placeEnds(k, around) >= 0 ||
 			p.word(k) == "pas" && p.num(k-1) != nil // "à 2 pas :"
 		if p.stop(k) || p.sym(k) == ',' {
 			break
 		}
 	}
-	return around
+	return heads
 }
 
 // facilityFirst tells whether the list at i begins with a gym, a pool or the like.
@@ -131,7 +154,7 @@ func (p *Prose) facilityFirst(i int) bool {
 // shopFollows tells whether the list goes on from the thing at i to a shop or the like, and not by another phrase for
 // what is around: "en face du parc, gym et piscine, près des écoles".
 func (p *Prose) shopFollows(i int) bool {
-	for k := i + 1; k < i+9 && !p.stop(k) && !p.aroundEnds(k, false); k++ {
+	for k := i + 1; k < i+9 && !p.stop(k) && p.placeEnds(k, around) < 0; k++ {
 		if shops[p.word(k)] {
 			return true
 		}

@@ -89,7 +89,26 @@ func (p *Prose) carPlaces(i int) parkingMention {
 		}
 	case "drive", "places", "entree", "allee":
 		return p.placeForCars(i)
+	case "stationner", "parquer", "park", "parks":
+		return p.parksCars(i)
 	}
+	return m
+}
+
+// parksCars reads how many cars one may park, of which the verb is at i: "on peut y stationner 2 autos", "parks 2
+// cars".
+func (p *Prose) parksCars(i int) parkingMention {
+	m := parkingMention{p: p, at: i, from: i, to: i}
+	n, _ := p.smallAt(i + 1)
+	if n <= 0 || parkingAfter[p.word(i+2)] != parkCars || !p.listEnds(i+3) || p.sym(i+3) == '?' {
+		return m
+	}
+	for k := i - 1; k >= i-6 && !p.stop(k+1); k-- {
+		if denials[p.word(k)] || noneOf[p.word(k)] || p.word(k) == "cannot" || shops[p.word(k)] {
+			return m
+		}
+	}
+	m.Offer, m.Spots, m.rank, m.to = "included", n, 2, i+2
 	return m
 }
 
@@ -151,9 +170,6 @@ var modals = set("pouvez peut pouvoir can could may")
 // rentedPlace tells whether the amount a is that of a place for a car that the sentence says may be rented: "no
 // parking spot but you can rent one for around $180".
 func (p *Prose) rentedPlace(a *amount) bool {
-	if a.cents > ceilings[forParking] || a.per.short() || a.per == perYear {
-		return false
-	}
 	rented := false
 	for k := a.from - 1; k >= 0 && k >= a.from-20 && !p.stop(k+1); k-- {
 		switch w := p.word(k); {

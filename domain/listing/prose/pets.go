@@ -253,7 +253,7 @@ func (p *Prose) ownVerdict(start, last, k int) bool {
 			return true
 		}
 	}
-	return false
+	return p.petNumber(k) && petMost[p.word(k+1)] // "no dogs, 1 cat max"
 }
 
 func petPolicy(said [petKinds]verdictOnPets, small [petKinds]bool) (out listing.Pets) {
@@ -358,7 +358,7 @@ func (p *Prose) contrast(i int) bool {
 		i++
 	}
 	switch p.word(i) {
-	case "pas", "aucun", "no", "sans":
+	case "pas", "aucun", "no", "not", "sans":
 		for k := i + 1; k <= i+3; k++ {
 			if petNames[p.word(k)] != anyPet {
 				return true
@@ -415,7 +415,8 @@ func (m *petMention) before() (settled bool) {
 		case petFiller:
 			m.big = m.big || bigWords[p.word(k)]
 		case petDenied:
-			m.denied = true
+			// the answer to another label is none to this one: "Dogs: no / Cats: yes"
+			m.denied = answers[p.word(k)] == 0 || p.sym(k-1) != ':' || p.words[k+1].kind != symbol
 			return false
 		case petBanned:
 			return k >= m.first-2 && m.only(banned, m.last)
@@ -502,7 +503,9 @@ func (m *petMention) deniedBehind(k int) (settled bool) {
 		(w == "no" || w == "non") && (n == "" || n == "merci" || p.stop(k+1)),
 		w == "free" && p.sym(k-1) == '-', (w == "aucun" || w == "none") && p.sym(k-1) == ':' && p.stop(k+1):
 		return m.only(banned, k)
-	case w == "not" && (l == "are" || l == "is") && p.listEnds(k+1): // "cats allowed; dogs are not"
+	case w == "not" && (l == "are" || l == "is") && p.listEnds(k+1), // "cats allowed; dogs are not"
+		(w == "never" || w == "jamais") && k == m.last+1 && p.listEnds(k+1),
+		w == "abstenir" && l == "s" && k == m.last+2: // "chiens s'abstenir"
 		return m.only(banned, k)
 	case w == "free" && k == m.last+1 && p.word(m.last) == "pet" && (p.listEnds(k+1) || petFree[n]): // "pet free home"
 		return m.only(banned, k)
@@ -521,6 +524,9 @@ func (m *petMention) verdictAt(k int) (end int) {
 	v := petVerdictOf(w)
 	if (l == "sur" || l == "upon") && (w == "reference" || w == "references" || w == "demande" || w == "request") {
 		v = conditional
+	}
+	if l == "ca" && w == "va" { // "un chat, ça va"
+		v = allowed
 	}
 	if v == silent {
 		return k
@@ -556,7 +562,7 @@ func (m *petMention) close() {
 		m.verdict = banned
 	case m.verdict == silent && m.limited:
 		m.verdict = conditional
-	case m.verdict == silent && (m.let || m.named[dogs] && m.p.mustWeigh(m.last)):
+	case m.verdict == silent && (m.let || m.broughtAlong() || m.named[dogs] && m.p.mustWeigh(m.last)):
 		m.verdict = allowed
 	}
 }
@@ -565,7 +571,7 @@ func (m *petMention) close() {
 func (p *Prose) petException(i int) (kinds []int, end int) {
 	end = i
 	for k := i + 1; k < len(p.words) && k <= i+4; k++ {
-		if petExceptions[p.word(k)] {
+		if petExceptions[p.word(k)] && p.word(k+1) != "not" && p.word(k+1) != "no" { // "cats but not dogs"
 			for n := k + 1; n < len(p.words) && n <= k+8; n++ {
 				if p.words[n].line || p.sym(n) == '.' {
 					break

@@ -88,3 +88,17 @@ var exceeding = set("over above exceeding than")
 
 // petFree stand behind "pet free" and "smoke free".
 var petFree = set("home building unit apartment house environment property and")
+
+// broughtAlong tells whether tenants are asked to bring the animals: "bring your furry friends", "amenez votre chat".
+func (m *petMention) broughtAlong() bool {
+	p, k := m.p, m.first-1
+	if w := p.word(k); w != "your" && w != "votre" && w != "vos" {
+		return false
+	}
+	switch p.word(k - 1) {
+	case "bring", "amenez", "emmenez":
+	default:
+		return false
+	}
+	return !p.denied(k-1) && p.word(k-2) != "t" && (p.stop(m.last+1) || p.word(m.last+1) == "along")
+}

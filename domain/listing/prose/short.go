@@ -119,12 +119,18 @@ var shortPairs = map[byte][]struct {
 		{"b.f.", short{[]string{"bois", "franc"}, afterFloors}},
 		{"b. franc", short{[]string{"bois", "franc"}, anywhere}}, {"b.franc", short{[]string{"bois", "franc"}, anywhere}},
 	},
-	'e': {{"e.c.", short{[]string{"eau", "chaude"}, itemOnly}}},
+	'e': {
+		{"e/l/s", short{[]string{"entree", "laveuse", "/", "secheuse"}, anywhere}},
+		{"e.c.", short{[]string{"eau", "chaude"}, itemOnly}},
+	},
 	'n': {
 		{"n/s", short{[]string{"no", "smoking"}, itemEnd}},
 		{"n/p", short{[]string{"no", "pets"}, itemEnd}},
 	},
-	'f': {{"f/p", short{[]string{"fireplace"}, anywhere}}},
+	'f': {
+		{"f/p", short{[]string{"fireplace"}, anywhere}},
+		{"f/s", short{[]string{"fridge", "/", "stove"}, itemIncluded}}, // elsewhere it is "for sale"
+	},
 	's': {
 		{"s-e", short{[]string{"salle", "d", "eau"}, afterOne}}, {"s.e.", short{[]string{"salle", "d", "eau"}, afterOne}},
 		{"s.d.b.", short{[]string{"sdb"}, anywhere}}, {"s.d.b", short{[]string{"sdb"}, anywhere}},

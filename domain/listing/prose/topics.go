@@ -49,7 +49,7 @@ var topics = func() map[string]topic {
 		aPiece:      "piece pieces pces pce pcs",
 		anArea:      "pi pied pieds p pc sq sqft sqfeet sf ft feet foot m metre metres meter meters pica square sqf pca",
 		anInclusion: "charges",
-		aUtility: "chauffage chauf heat heated heating unheated eclairage electricite electricity electrique elec hydro power eau " +
+		aUtility: "chauffage chauf heat heated heating unheated lit eclairage electricite electricity electrique elec hydro power eau " +
 			"water internet wifi wi cable cables cablo lumieres nc ne n non ecl c h chaude energie energy lighted utilities " +
 			"utility utilites",
 		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +

@@ -66,6 +66,7 @@ func (p *Prose) utilities() (inclusions, findings) {
 	r := inclusionReader{p: p}
 	p.answered(r.say)
 	for i := range p.words {
+		r.noBill(i)
 		if p.addedList(i) {
 			r.list(i, false, i-1)
 		}
@@ -93,7 +94,8 @@ func (p *Prose) utilities() (inclusions, findings) {
 // say notes a verdict on a thing, unless there is one: "chauffage inclus" in the tokens from..to.
 func (r *inclusionReader) say(what utility, yes bool, from, to int) {
 	other := r.p.ofOtherHome(from) // counts where nothing is said of the advert's own home
-	if yes && (what == parkingPlace && r.p.noParking(from) || what == internet && r.p.inCommon(from)) || other && r.own {
+	if yes && (what == parkingPlace && r.p.noParking(from) || what == internet && (r.p.inCommon(from) ||
+		r.p.shopGives(from))) || other && r.own {
 		return
 	}
 	r.own = r.own || !other
@@ -154,7 +156,9 @@ func (r *inclusionReader) worded(i int) {
 	if k, ok := r.p.toTenant(i); ok {
 		r.listBefore(k, false, i)
 	} else if k, ok := r.p.inRent(i); ok {
-		r.listBefore(k, true, i)
+		if !r.allExcept(k+1, i, true) {
+			r.listBefore(k, true, i)
+		}
 	} else if k := r.p.takesOn(i); k > 0 {
 		r.list(k, false, i)
 	} else if r.p.without(i) {
@@ -168,6 +172,11 @@ func (r *inclusionReader) worded(i int) {
 		if r.p.sym(i+1) == '(' { // "$1,000 all in (heat, hydro, internet)"
 			r.list(i+1, true, i)
 		}
+	} else if k := r.p.thingsAllIn(i); k >= 0 {
+		r.listBefore(k, true, i)
+	} else if things, end := r.p.allBut(i); end > 0 {
+		r.sayAll(true, i, end-1)
+		r.sayEach(things, false, i+1)
 	}
 }
 
@@ -261,8 +270,9 @@ func (r *inclusionReader) short(i int) {
 func (r *inclusionReader) shared(i int) {
 	if r.p.allUtilities(i) {
 		r.say(collective, true, i-1, i)
-		if exceptWords[r.p.word(i+1)] { // "all utilities but hydro"
-			r.list(i+2, false, i)
+		if r.p.excepts(i + 1) { // "all utilities but hydro"
+			things, _ := r.p.thingsFrom(i + 2)
+			r.sayEach(things, false, i)
 		} else {
 			r.list(i+1, true, i)
 		}
@@ -324,10 +334,14 @@ func (r *inclusionReader) verdict(i int) {
 // ofNothing reads "rien d'inclus", "aucun service compris".
 func (v *inclusion) ofNothing() bool {
 	k := v.p.nothing(v.i, v.from)
-	if said := inclusionWords[v.p.word(v.i)]; said == saysPays || said == saysPaid { // "you pay nothing else"
-		return k >= 0
-	}
-	if k >= 0 {
+	switch said := inclusionWords[v.p.word(v.i)]; {
+	case k < 0:
+	case said == saysPays || said == saysPaid: // "you pay nothing else", "rien à payer sauf Hydro"
+		if next := v.to + 1; v.p.excepts(next) {
+			things, _ := v.p.thingsFrom(next + 1)
+			v.sayEach(things, false, next)
+		}
+	case said != saysExtra: // "nothing extra" is no denial
 		v.sayAll(false, k, v.to)
 	}
 	return k >= 0
@@ -335,17 +349,7 @@ func (v *inclusion) ofNothing() bool {
 
 // ofAllExcept reads "all utilities except hydro are included".
 func (v *inclusion) ofAllExcept() bool {
-	k := v.p.exceptBefore(v.from)
-	if k < 0 {
-		return false
-	}
-	v.say(collective, v.yes, k-1, v.to)
-	v.p.list(k+1, func(what utility, end int) {
-		if end < v.from {
-			v.say(what, !v.yes, k, end)
-		}
-	})
-	return true
+	return v.allExcept(v.from, v.to, v.yes)
 }
 
 // byOwner reads "heat paid by the landlord": it is about what stands before it alone, and not about the upkeep of a
@@ -353,6 +357,10 @@ func (v *inclusion) ofAllExcept() bool {
 func (v *inclusion) byOwner() bool {
 	if inclusionWords[v.p.word(v.i)] != saysPaid || !landlords[v.p.word(v.to)] {
 		return false
+	}
+	if v.p.allBills(v.from - 1) {
+		v.sayAll(v.yes, v.from-1, v.to)
+		return true
 	}
 	v.p.listBefore(v.from-1, func(what utility, k int) {
 		if !v.p.upkeepOf(k) {
@@ -436,12 +444,18 @@ func (v *inclusion) ofLists() {
 	}
 	v.contrast()
 	before := p.word(v.i) != "inclure" && // "en plus d'inclure l'internet": what it is about follows
-		!p.paysFor(v.i, next) && !v.headed(next) && v.listBefore(p.theOnly(v.from-1), v.yes, v.to)
+		!p.paysFor(v.i, next) && !v.headed(next) && !p.freeThing(v.i) && v.listBefore(p.theOnly(v.from-1), v.yes, v.to)
 	if v.answered {
 		return
 	}
 	if what, k := p.pricedThing(v.from - 1); !v.yes && !before && what != noUtility {
 		v.say(what, false, k, v.to)
+		if p.sym(v.from-1) == ')' { // "heat, hydro (approx. $90) not included"
+			v.listBefore(k, false, v.to)
+		}
+		if what == collective && p.sym(k+1) == '(' { // "utilities (heat, hydro) approx. $150 extra"
+			v.list(k+1, false, v.i)
+		}
 		return
 	}
 	if v.yes && before {
@@ -499,9 +513,12 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 	case litWords[w]:
 		return p.lit(i)
 	case w == "lighted", w == "lit": // "Heated, lighted", a translation of "chauffé, éclairé"
-		for k := i - 1; k >= i-3; k-- {
+		for k := i - 1; k >= i-3 && !heatedAfter[p.word(i+1)]; k-- {
 			if p.word(k) == "heated" {
 				return !p.denied(k), electricity
+			}
+			if !p.glue(k) && p.word(k) != "lighted" {
+				break
 			}
 		}
 	case w == "ecl": // "chauffé/écl."

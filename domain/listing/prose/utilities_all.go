@@ -37,6 +37,10 @@ func (p *Prose) everything(i, to int) (ok, enumerated bool) {
 		}
 		return true, !allWords[p.word(k-1)] && p.word(k-2) != "all" && p.word(k-2) != "tous" && p.enumerates(to+1)
 	case allWords[w]:
+		if w == "all" && p.words[i].kind == word && copulas[p.word(to+2)] && p.word(to+1) != "" && !p.stop(to+1) &&
+			!p.about(to+1, aMoney|aUtility) && !rentNames[p.word(to+1)] { // "all included photos are recent"
+			return false, false
+		}
 		if k < i-1 {
 			return w != "toute" && w != "toutes" && w != "tous", false
 		}
@@ -140,14 +144,20 @@ func (p *Prose) allUtilities(i int) bool {
 	if w := p.word(i); w != "utilities" && w != "utilites" || p.word(i-1) != "all" || p.words[i].line {
 		return false
 	}
+	end := i + 4
+	if p.excepts(i + 1) {
+		if _, end = p.thingsFrom(i + 2); end == 0 {
+			return false
+		}
+	}
 	for k := i - 2; k >= 0 && k >= i-6 && !p.words[k+1].line; k-- {
 		if w := p.word(k); p.about(k, anInclusion|aNegation) || exceptWords[w] || w == "plus" || w == "of" || w == "for" ||
 			p.sym(k) == '+' {
 			return false
 		}
 	}
-	for k := i + 1; k <= i+4 && k < len(p.words) && !p.stop(k); k++ {
-		if p.about(k, anInclusion) || exceptWords[p.word(k)] && !p.onlyThings(k+1) || copulas[p.word(k)] ||
+	for k := i + 1; k <= i+4 && k < end && k < len(p.words) && !p.stop(k); k++ {
+		if p.about(k, anInclusion) || copulas[p.word(k)] || k > i+1 && p.excepts(k) ||
 			p.word(k) == "on" && tenants[p.word(k+1)] { // "all utilities on tenant"
 			return false
 		}

@@ -119,8 +119,17 @@ func (p *Prose) onTop(i int) utility {
 	}
 	if before, _ := p.thing(i - 2); !p.rentEnds(i-2) && (what == heat || before != noUtility) { // "water + hydro"
 		k := i - 2
-		for n := 0; n < 3 && before != noUtility && p.sym(k-1) == '+'; n++ { // "$1,650 + heat + hydro"
-			k -= 2
+		for n := 0; n < 3 && before != noUtility; n++ { // "$1,650 + heat + hydro", "$1,500 + $75 parking + hydro"
+			plus := k - 1
+			if before == parkingPlace {
+				for plus > 0 && (p.sym(plus) == '$' || p.num(plus) != nil) {
+					plus--
+				}
+			}
+			if p.sym(plus) != '+' {
+				break
+			}
+			k = plus - 1
 			before, _ = p.thing(k)
 		}
 		if !p.rentEnds(k) {
@@ -128,8 +137,8 @@ func (p *Prose) onTop(i int) utility {
 		}
 	}
 	for k := end + 1; k <= end+4 && !p.stop(k); k++ {
-		if w := p.word(k + 1); p.sym(k) == ',' && (w == "everything" || w == "all" || w == "tout" || w == "le") {
-			break // "plus electricity, everything else included"
+		if p.sym(k) == ',' && !(p.about(k+1, anInclusion|aNegation) && p.listEnds(k+2)) {
+			break // "plus electricity, everything else included", "+ hydro, free parking", but not "+ hydro, extra"
 		}
 		if p.about(k, anInclusion) {
 			return noUtility

@@ -84,6 +84,9 @@ func (p *Prose) heatedThing(i int) bool {
 	if p.word(i) == "chauffe" && p.sym(i+1) == '-' && p.word(i+2) == "eau" && p.word(i+3) != "chaude" { // "chauffe-eau"
 		return true
 	}
+	if w := p.word(i + 2); p.orAnd(i+1) && (w == "lit" || w == "lighted") && heatedAfter[p.word(i+3)] {
+		return true // "heated and lit parking"
+	}
 	return heatedAfter[p.word(i+1)] || (p.word(i+2) == "floor" || p.word(i+2) == "floors")
 }
 

@@ -47,8 +47,9 @@ func (p *Prose) ownContract(i int) (utility, int) {
 		return noUtility, i
 	}
 	what, end := p.thing(k)
-	if what != internet && what != cable && what != electricity || p.word(i) == "own" && !p.listEnds(end+1) &&
-		!p.orAnd(end+1) {
+	if what != internet && what != cable && what != electricity || p.deniedThing(min(i, k)) ||
+		p.word(i) == "own" && !p.listEnds(end+1) &&
+			!p.orAnd(end+1) {
 		return noUtility, i
 	}
 	for n := max(i, end) + 1; n <= i+9 && !p.stop(n) && p.sym(n) != ','; n++ {
@@ -119,6 +120,19 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 			return false, i, i + 2, p.word(i+2) == "own"
 		}
 	}
+	if p.word(i) == "pay" && p.word(i-1) == "to" {
+		lead := p.leadOf(i - 2)
+		if lead == "" && p.word(i-2) == "nothing" {
+			lead = "nothing" // "nothing to pay except hydro"
+		}
+		if lead != "" { // "only hydro to pay", "no heat to pay"
+			return noneOf[lead], i - 1, i, true
+		}
+	}
+	if n := p.notPaid(i); n > 0 { // "you don't pay hydro"
+		_, end := p.thingsFrom(n)
+		return true, i - 1, n - 1, end > 0
+	}
 	if onlyWords[p.word(to+1)] { // "vous payez seulement l'électricité"
 		to++
 	}
@@ -129,6 +143,29 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 		return false, min(k, i-1), to, true
 	}
 	return false, k, to, tenants[p.word(k)]
+}
+
+// notPaid returns the token behind "you don't pay" or "vous ne payez pas", of which the verb is at i, or 0.
+func (p *Prose) notPaid(i int) int {
+	n, k := i+1, i-2
+	switch w := p.word(i - 1); {
+	case (w == "ne" || w == "n") && p.word(n) == "pas":
+		n++
+	case w == "t" || w == "not":
+		if w := p.word(k); w != "don" && w != "do" && w != "doesn" && w != "does" {
+			return 0
+		}
+		k--
+	default:
+		return 0
+	}
+	if w := p.word(n); w == "for" || w == "pour" || w == "de" || w == "d" {
+		n++
+	}
+	if k++; p.word(k-1) == "ne" || !tenants[p.word(k-1)] {
+		return 0
+	}
+	return n
 }
 
 // onlyWords stand between who pays and what alone is paid.
@@ -155,7 +192,7 @@ func (p *Prose) paid(i int) (yes bool, from, to int, ok bool) {
 	if copulas[p.word(k)] {
 		k--
 	}
-	if w == "paid" && p.word(k) == "utilities" && p.listEnds(i+1) {
+	if w == "paid" && (p.word(k) == "utilities" || p.allBills(k)) && p.listEnds(i+1) {
 		return true, i, i, !p.paidInPart(k) // "all utilities paid", not "no utilities paid"
 	}
 	if thing, _ := p.thing(k); w == "covered" && thing != noUtility && (thing < parkingPlace || thing == otherThing &&
@@ -165,7 +202,8 @@ func (p *Prose) paid(i int) (yes bool, from, to int, ok bool) {
 	if k = i; w == "payer" && p.word(i-1) == "a" && onlyWords[p.word(i-2)] { // "Hydro seulement à payer"
 		k = i - 2
 	}
-	return false, k, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
+	// "pas d'électricité à payer" denies that there is any
+	return p.denialBefore(i-1) >= 0, k, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
 }
 
 // charged reads "à la charge du locataire", "à vos frais", "frais au locataire".

@@ -118,6 +118,10 @@ func (p *Prose) lightsWithHeat(i int) bool {
 		l == "own" && strings.HasPrefix(p.word(i-2), "pay") { // "lights extra", "you pay lights"
 		return true
 	}
+	if l := p.word(i - 1); (l == "not" || l == "the" && p.word(i-2) == "not") && p.listEnds(i+1) &&
+		(p.seq(i-2, "but") || p.seq(i-3, "but")) { // "heat is included but not the lights"
+		return true
+	}
 	if l := p.word(i + 2); (p.word(i+1) == "and" || p.word(i+1) == "et" || p.sym(i+1) == '&' || p.sym(i+1) == '+') &&
 		(l == "heat" || l == "heating" || l == "water" || l == "chauffage" || l == "eau") && p.word(i) != "light" &&
 		(p.itemBegins(i) || p.about(i-1, anInclusion)) { // "lights and heat", "lumières et eau"
@@ -178,13 +182,18 @@ func (p *Prose) pricedThing(i int) (what utility, from int) {
 		switch s := p.sym(k); {
 		case s == '$':
 			sum = true
+		case s == ')' && k < i && p.utilityAt(k-1): // "utilities (heat, hydro) approx. $150" before "extra"
+			for k >= i-20 && k > 0 && p.sym(k) != '(' && !p.stop(k) {
+				k--
+			}
+			i = k
 		case s == '/' || s == '(' || s == ')' || s == '~' || s == '.' || s == ':' || s == '-' || sumFillers[p.word(k)]:
 		case p.num(k) != nil:
 		default:
 			if halfNames[p.word(k)] { // "eau chaude"
 				k--
 			}
-			if what, _ = p.thing(k); sum && what < parkingPlace {
+			if what, _ = p.thing(k); sum && (what < parkingPlace || what == collective) {
 				return what, k
 			}
 			return noUtility, k
