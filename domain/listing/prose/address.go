@@ -19,7 +19,7 @@ func ParseAddress(s string) listing.Address {
 	a := listing.Address{Text: text}
 	rest, code := cutPostalCode(strings.ReplaceAll(text, "|", ", "))
 	a.PostalCode = code
-	rest, inBrackets := cutBrackets(rest)
+	rest, inBrackets := cutBrackets(roundBrackets.Replace(rest))
 	rest, first := cutUnitFirst(rest)
 	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == ',' || r == '\n' || r == ';' })
 	kept := parts[:0]
@@ -111,12 +111,19 @@ func cutBrackets(s string) (rest, inside string) {
 		if unitOf(part) != "" {
 			unit = part + ","
 		}
+		if isDigit(char(part, 0)) && len(strings.Fields(part)) > 1 && namesStreet(part) && !isDigit(char(s, 0)) {
+			s = part + "," + s[i+n+1:] // "The Atrium (310-1265 Barclay St), Vancouver"
+			continue
+		}
 		if key := cityKey(part); key != "quebec" && key != "ontario" { // "Montréal (Québec)" names the province
 			inside = part
 		}
 		s = s[:i] + "," + unit + s[i+n+1:]
 	}
 }
+
+// roundBrackets makes all brackets round ones.
+var roundBrackets = strings.NewReplacer("[", "(", "]", ")")
 
 // civicList tells whether a part is nothing but civic numbers: "1201", "1203 et 1205", "15 au 19".
 func civicList(s string) bool {

@@ -66,6 +66,8 @@ func (p *Prose) streetAlone(headline bool) (street string, from, to int) {
 			if end = p.namedStreet(k); end > 0 {
 				end = p.compassBehind(end)
 			}
+		case (w == "situe" || w == "situee" || w == "sis" || w == "sise") && p.typedStreet(k) > 0 && p.homeOn(i, headline):
+			end = p.typedStreet(k) // "grand 4 ½ situé rue Ontario"
 		case headline && p.streetHead(i):
 			k = i
 			end = p.typedStreet(k)

@@ -66,6 +66,15 @@ func leadsCivic(words []string, k int) bool {
 	return next != "" && !listing.StreetWord(next) && (!compass[next] || k+2 < len(words)) && !civicJoint(next)
 }
 
+// dashedLetter returns the last token of the letter that a dash joins to the civic number at i, "118-B", or i.
+func (p *Prose) dashedLetter(i int) int {
+	if t := p.num(i); p.sym(i+1) != '-' || len(p.word(i+2)) != 1 || t == nil || t.digits < 2 || p.words[i+1].space ||
+		p.words[i+2].space || !p.capital(i+2) || i+3 < len(p.words) && !p.words[i+3].space && p.sym(i+3) != ',' {
+		return i
+	}
+	return i + 2
+}
+
 // afterBuilding drops the name of a building before an address: "Le Duke - 790 rue William".
 func afterBuilding(part string) string {
 	i := strings.LastIndex(part, " - ")

@@ -53,6 +53,9 @@ func (m *addressMention) doors() bool {
 		t.digits > 2 && p.capital(k) && doorLetterBefore[p.word(k+1)]) { // "415A Bronson Avenue", "5650 B rue Hutchison"
 		k, own = k+1, own+1
 	}
+	if end := p.dashedLetter(i); row == i && end > i { // "118-B, rue Notre-Dame"
+		k, own = end+1, end+1
+	}
 	if p.sym(k) == '#' && p.num(k+1) != nil { // "1120 # 3 rue Villebon"
 		k += 2
 	}
@@ -85,7 +88,8 @@ func (m *addressMention) ofStreet(headline bool) bool {
 		return true
 	}
 	m.typed = m.p.streetBegins(m.street)
-	if m.p.ofOffice(m.at) {
+	n := m.street + 1 // "12, rue tranquille" has no name
+	if m.p.ofOffice(m.at) || m.typed && noNames[m.p.word(n)] && !m.p.capital(n) {
 		return false
 	}
 	if !m.typed && !((headline || m.situated() || m.item() || m.proven()) && m.nameAlone()) {
@@ -283,7 +287,7 @@ joints:
 	if p.sym(k) == ',' {
 		k++
 	}
-	if end > i && !p.streetBegins(k) && p.namedStreet(k) == 0 {
+	if end > i && !p.streetBegins(k) && p.namedStreet(k) == 0 && !p.numberedStreet(k) {
 		return i
 	}
 	return end

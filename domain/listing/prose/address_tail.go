@@ -86,7 +86,8 @@ func (p *Prose) oneLine(i, j int) bool {
 // Ave", or "".
 func (p *Prose) unitAhead(i int) string {
 	k := i - 1
-	if s := p.sym(k); s != ',' && s != '-' || p.words[i].line {
+	at := p.word(k) == "at" || p.word(k) == "au" // "Unit 12 at 2050 Bank St."
+	if s := p.sym(k); s != ',' && s != '-' && !at || p.words[i].line {
 		return ""
 	}
 	t := p.num(k - 1)
@@ -98,7 +99,7 @@ func (p *Prose) unitAhead(i int) string {
 	if marked || p.sym(lead) == '.' {
 		lead--
 	}
-	marked = marked || unitMarks[p.word(lead)]
+	marked = marked && !at || unitMarks[p.word(lead)]
 	apart := p.sym(k) == '-' && p.words[k].space && t.digits > 1 && (p.words[k-1].line || lead < 0 ||
 		p.sym(lead) == '|' || p.sym(lead) == ',' || p.sym(lead) == '(')
 	if !marked && !apart {
@@ -111,6 +112,22 @@ func (p *Prose) unitAhead(i int) string {
 // NS".
 func (p *Prose) cityBehind(i int) string {
 	k := p.pastStreet(i)
+	if city := p.cityAt(i, k); city != "" || p.sym(k-1) != '(' {
+		return city
+	}
+	for n := k; n <= k+5 && p.oneLine(i, n); n++ { // "rue Sherbrooke Ouest (Le Linton), Montréal"
+		if p.sym(n) == ')' {
+			if n++; p.sym(n) == ',' {
+				n++
+			}
+			return p.cityAt(i, n)
+		}
+	}
+	return ""
+}
+
+// cityAt reads the city at k of an address up to token i.
+func (p *Prose) cityAt(i, k int) string {
 	if !p.capital(k) {
 		return ""
 	}

@@ -437,7 +437,29 @@ func (p *Prose) alone(i int) bool {
 		before--
 	}
 	priced := d.Day > 0 && p.sumBefore(from) || before < from-1 && kinds[p.word(before)] != ""
+	if d.Day > 0 && p.barred(from-1) && (p.stop(to+1) || p.barred(to+1)) && p.homeOnLine(from) {
+		return true // "$1,750 | Sept 1"
+	}
 	return (p.itemStart(from) || leased && d.Day > 0 || priced) && ends
+}
+
+// barred tells whether a sign between the items of a line stands at i.
+func (p *Prose) barred(i int) bool {
+	s := p.sym(i)
+	return s == '|' || s == '*' || s == ';'
+}
+
+// homeOnLine tells whether a home or its rent is an item of the line before the token at i.
+func (p *Prose) homeOnLine(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-30; k-- {
+		if p.words[k].half || p.sym(k) == '$' || p.about(k, aBedroom) && p.num(k-1) != nil {
+			return true
+		}
+		if p.words[k].line {
+			return false
+		}
+	}
+	return false
 }
 
 // openHouse tells whether the words before i are of a visit: "Visite libre", "Open House", and the day on a line of its

@@ -86,6 +86,9 @@ func (p *Prose) bathroomStart(i int) int {
 			return -1
 		}
 	case "ba", "sb", "wash":
+		if p.sym(i+1) == ':' && p.num(i+2) != nil && p.itemBegins(i) { // "BR: 3 / BA: 2"
+			return i
+		}
 		if w := p.word(i + 1); p.num(i-1) == nil || w == "machine" || w == "machines" { // "2 wash machines"
 			return -1
 		}
@@ -317,7 +320,12 @@ func (p *Prose) bathroomsAt(start, i int) (found count, ok bool) {
 
 // masterBefore tells whether a sentence about the main bedroom leads to i: "Master bedroom has a private bathroom".
 func (p *Prose) masterBefore(i int) bool {
+	joined := false
 	for k := i - 1; k >= 0 && k >= i-12 && !p.stop(k+1) && p.sym(k) != ','; k-- {
+		if joined && p.word(k) == "ensuite" { // "primary bedroom with ensuite plus full bath"
+			return false
+		}
+		joined = joined || p.listJoint(k)
 		if !p.about(k, aBedroom) {
 			continue
 		}
@@ -351,8 +359,8 @@ func (p *Prose) halfBath(i int) int {
 	if p.sym(k) == '-' {
 		k--
 	}
-	if p.word(k) != "half" || p.word(k-1) == "a" && p.word(k-2) == "and" {
-		return -1
+	if p.word(k) != "half" || p.seq(k-2, "and", "a") && (numberWords[p.word(k-3)] > 0 || p.num(k-3) != nil) {
+		return -1 // "one and a half"
 	}
 	return k - 1
 }

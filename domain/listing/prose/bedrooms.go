@@ -294,6 +294,9 @@ func (p *Prose) nthBedroom() (n, from, to int) {
 			p.word(i+3) == "principale") {
 			first = i
 		}
+		if more, end := p.othersBeside(i); more > 0 && first >= 0 && n == 0 {
+			n, to = 1+more, end
+		}
 	}
 	return n, first, to
 }

@@ -1,12 +1,15 @@
 package prose
 
+import "strings"
+
 // roomKinds tell one bedroom of a home from another, before or after the noun.
 var roomKinds = set("master primary main principal principale maitre maitres guest guests kid kids child children " +
-	"amis ami invites enfant enfants queen king double doubles simple simples twin secondaire secondaires moyenne moyennes " +
-	"medium smaller larger bigger autre other")
+	"amis ami invites enfant enfants queen king double doubles simple simples single twin secondaire secondaires " +
+	"moyenne moyennes medium smaller larger bigger autre other")
 
 // shortRooms may stand for a bedroom of which the noun is left out.
-var shortRooms = set("petite petites grande grandes moyenne moyennes principale secondaire secondaires amis invites")
+var shortRooms = set("petite petites grande grandes moyenne moyennes principale secondaire secondaires amis " +
+	"invites simple simples single double doubles")
 
 // ofBedroom behind the noun says that it is no bedroom: "1 large bedroom closet", "une grande chambre de bain".
 var ofBedroom = set("closet closets window windows suite set furniture dresser door bain froide rangement lavage")
@@ -36,7 +39,7 @@ func (p *Prose) bedroomsListed(i, j, first int, counted bool) (n, end int) {
 		}
 		known = known || p.kindOfRoom(k)
 	}
-	explains := first > 1 && p.sym(k) == ',' // what those were
+	explains := first > 1 && p.sym(k) == ',' && !(ownKinds[p.word(j+1)] && !p.repeats(k, j+1)) // what those were
 	for known && n < 8 && p.listJoint(k) && k+2 < len(p.words) {
 		if k++; p.listJoint(k) { // ", et"
 			k++
@@ -56,6 +59,18 @@ func (p *Prose) bedroomsListed(i, j, first int, counted bool) (n, end int) {
 		return 0, 0
 	}
 	return n, end
+}
+
+// repeats tells whether the list behind the joint at k names the kind of the word at j again: "2 chambres doubles, 1
+// double au rez-de-chaussée" are two, and "2 chambres doubles, 1 simple" three.
+func (p *Prose) repeats(k, j int) bool {
+	kind := strings.TrimSuffix(p.word(j), "s")
+	for n := k; n < len(p.words) && n <= k+6 && !p.stop(n); n++ {
+		if strings.TrimSuffix(p.word(n), "s") == kind {
+			return true
+		}
+	}
+	return false
 }
 
 // listJoint tells whether the token at i stands between the items of a list.

@@ -9,6 +9,9 @@ var sizes = set("grande grandes petite petites moyenne moyennes large big small 
 // or it is the size of something else. After a comma or "+" it is a part only if the first has a size, too, before its
 // noun or behind: "2 chambres, 1 grande, 1 petite" are two.
 func (p *Prose) moreBedrooms(i int, sized bool) (n, end int) {
+	if end := p.oneMoreBedroom(i); end > i {
+		return 1, end
+	}
 	for k := i; k < len(p.words) && k < i+4 && !p.words[k].line; k++ {
 		switch w := p.word(k); {
 		case w == "et" || w == "and" || p.sym(k) == ',' || p.sym(k) == '+':
@@ -46,6 +49,28 @@ func (p *Prose) moreBedrooms(i int, sized bool) (n, end int) {
 	return 0, 0
 }
 
+// oneMoreBedroom returns the last token of one bedroom more that the count before i goes on to, the noun left out,
+// "plus a smaller third one", "and a third smaller one", or i. "And a third that can be an office" is another room.
+func (p *Prose) oneMoreBedroom(i int) int {
+	if w := p.word(i); w != "and" && w != "plus" && p.sym(i) != '+' && p.sym(i) != '&' || p.word(i+1) != "a" {
+		return i
+	}
+	third, size := false, false
+	k := i + 2
+	for ; k <= i+3; k++ {
+		switch p.word(k) {
+		case "third", "fourth", "second":
+			third = true
+		case "small", "smaller", "large", "larger", "big", "bigger":
+			size = true
+		}
+	}
+	if third && size && p.word(k) == "one" && p.listEnds(k+1) {
+		return k
+	}
+	return i
+}
+
 // mainBefore returns where the main bedroom begins that "et", "and" or "+" joins to the count at i, or -1.
 func (p *Prose) mainBefore(i int) int {
 	k := i - 1
@@ -72,6 +97,27 @@ func (p *Prose) mainBefore(i int) int {
 		}
 	}
 	return -1
+}
+
+// othersBeside counts the bedrooms that are joined to the main one at i, the noun left out: "a master bedroom and two
+// others", "une chambre des maîtres et deux autres".
+func (p *Prose) othersBeside(i int) (n, end int) {
+	k := i + 1
+	if p.seq(k, "des", "maitres") {
+		k += 2
+	} else if p.word(k) == "principale" {
+		k++
+	}
+	if w := p.word(k); w != "and" && w != "et" && w != "plus" && p.sym(k) != '+' && p.sym(k) != '&' || k+2 >= len(p.words) {
+		return 0, i
+	}
+	if w := p.word(k + 2); w != "others" && w != "autres" || !p.listEnds(k+3) {
+		return 0, i
+	}
+	if n, _ = p.small(k + 1); n < 2 {
+		return 0, i
+	}
+	return n, k + 2
 }
 
 // bedroomKinds follow the noun of a bedroom that is counted by itself.
@@ -121,6 +167,9 @@ func (p *Prose) bedroomsApart(i int) (n, end int) {
 		more, article := p.small(k + 1)
 		if more < 1 {
 			return n, end
+		}
+		if w := p.word(k + 2); w == "more" && (p.floorAt(k+3) > k+3 || p.about(k+3, aBedroom)) { // ", two more upstairs"
+			return n + more, k + 3
 		}
 		j := k + 2
 		for m := 0; m < 3 && (adjectives[p.word(j)] || otherRooms[p.word(j)]); m++ {

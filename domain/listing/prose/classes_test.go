@@ -486,6 +486,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, includedClasses)
 	maps.Copy(all, offeredClasses)
 	maps.Copy(all, figureClasses)
+	maps.Copy(all, readClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -5,17 +5,6 @@ import (
 	"strings"
 )
 
-var ordinals = map[string]string{
-	"premier": "1", "deuxieme": "2", "troisieme": "3", "quatrieme": "4", "dernier": "top", "derniere": "top",
-	"first": "1", "second": "2",
-	"third": "3", "top": "top",
-	"haut": "top", "main": "ground", "ground": "ground", "lower": "ground", "upper": "2", "cinquieme": "5", "seconde": "2",
-	"last": "top", "fourth": "4", "sixieme": "6", "septieme": "7", "huitieme": "8", "neuvieme": "9", "dixieme": "10",
-}
-
-// ordinalEnds follow the number of a floor.
-var ordinalEnds = set("e eme ieme er o nd rd th st ier iem ere iere ie em ieem")
-
 // placed tells whether a part of a building named at i is where the home is, and not its laundry or locker. A headline
 // speaks of the home unless it says otherwise.
 func (p *Prose) placed(i int, headline bool) bool {
@@ -144,7 +133,10 @@ func (p *Prose) partThere(k int) bool {
 			return false
 		case w == "its" && p.num(n+1) == nil: // not "it's 1 bed on the 7th floor"
 			return true
-		case homeParts[w], p.about(n, aBedroom) && oneOfRooms[p.word(n-1)]:
+		case p.about(n, aBedroom) && p.countBefore(n-1) > 0:
+			return false
+		case homeParts[w], p.about(n, aBedroom) && oneOfRooms[p.word(n-1)],
+			p.about(n, aBathroom) && w != "eau" && !plurals[w]:
 			part = true
 		}
 	}
@@ -268,6 +260,10 @@ func (p *Prose) bareFloor(i int, headline bool) (value string, from int) {
 		}
 	case "d", "du", "dans", "avec", "sans", "libre":
 		return value, k
+	case "et": // "au troisième et dernier", as "au 3e et dernier étage"
+		if ordinals[p.word(i+2)] == "top" && p.listEnds(i+3) {
+			return "top", k
+		}
 	}
 	return "", i
 }
@@ -439,7 +435,7 @@ func (p *Prose) basement(i int, headline bool) (value string, from, to int) {
 	}
 	switch w, next, t := p.word(k), p.word(end+1), p.num(k); {
 	case p.word(i) == "ss" && i > 0 && !halfWords[w] && (t == nil || t.cents != 50) && w != "au",
-		p.than(i), halfWords[w] && p.partBefore(k):
+		p.word(i) == "ss" && kitchenWords[next], p.than(i), halfWords[w] && p.partBefore(k):
 		return "", i, i
 	case p.word(k-1) == "le" && (next == "est" || next == "sera"): // a part of the home
 		return "", i, i
@@ -485,6 +481,8 @@ func (p *Prose) level(i int) (value string, from, to int) {
 		return houseLevels[w], i - 1, i
 	case w == "garden" && !homeParts[n] && !homeParts[p.word(i+2)]:
 		return "half-basement", i - 1, i
+	case w == "ground" && (p.itemStart(i-1) || p.sym(i-2) == ',') && p.listEnds(i+1) && !p.partsFollow(i):
+		return "ground", i - 1, i // "2 bedroom, ground level, no stairs"
 	case w == "lower" && (n == "suite" || n == "unit" || n == "apartment"):
 		return "basement", i - 1, i + 1
 	case ordinalEnds[w] && (p.itemStart(i-2) || p.sym(i-3) == ',') && (p.stop(i+1) || p.sym(i+1) == ','):
@@ -525,13 +523,13 @@ func (p *Prose) countedFloor(i int) (value string, from, to int) {
 		n--
 	}
 	w, counted := p.word(n-1), p.num(n) != nil
-	if p.floorOfThing(k, i) || p.livesOn(k) || p.partThere(n) ||
+	if p.floorOfThing(k, i) || p.livesOn(k) || p.partThere(n) || p.everyFloor(n) ||
 		(w == "concept" || w == "plan") && p.word(n) == "main" && !p.about(i+1, aType) && p.word(i+1) != "suite" ||
 		counted && w == "sur" && n == i-1 || // "sur 1 étage" is a count
 		counted && (w == "et" || w == "and") { // "aires communes au 1er, 2e et 21e étage"
 		return "", i, i
 	}
-	if v := cmp.Or(p.floorNumber(n), ordinals[p.word(n)]); v != "" {
+	if v := cmp.Or(p.floorNumber(n), p.numberedFloor(n)); v != "" {
 		return v, n, i
 	}
 	if p.word(i+1) == "superieur" && p.word(n) == "l" && p.word(n-1) == "a" { // "à l'étage supérieur d'un duplex"

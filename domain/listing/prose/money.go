@@ -27,7 +27,6 @@ type amount struct {
 	least bool // "from 795 $", "900–1000 $", "936 $ et plus"
 	named bool // said to be the rent, or said to be a month's
 	worth bool // what a thing is worth, and no rent whatever its size
-	list  bool // the rent before a discount: "prix original 823 $"
 	from  int  // tokens
 	to    int
 }

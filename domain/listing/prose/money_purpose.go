@@ -55,7 +55,7 @@ func (p *Prose) describe(a *amount, used int) {
 		p.after(a, next)
 	}
 	if k := a.from - 1; a.role == forRent && p.word(k) == "paye" && (p.word(k-1) == "ai" || p.word(k-1) == "avons") ||
-		a.role == forRent && p.ofIncome(a) { // "que j'ai payé 800 $"
+		a.role == forRent && (p.ofIncome(a) || p.ofSale(a)) { // "que j'ai payé 800 $"
 		a.role, a.worth = forOther, true
 	}
 	if p.carSum(a) {
@@ -67,20 +67,6 @@ func (p *Prose) describe(a *amount, used int) {
 	if a.per == perYear && a.role == forRent && !p.yearOfRent(a, next) {
 		a.role = forOther
 	}
-}
-
-// ofIncome tells whether a sum is what the tenant must earn: "revenu entre 19 000 et 27 400 $, ou couple : 33 500 $".
-func (p *Prose) ofIncome(a *amount) bool {
-	if a.cents < 10_000_00 {
-		return false
-	}
-	for k := a.from - 1; k >= 0 && k >= a.from-20 && !p.stop(k+1); k-- {
-		switch p.word(k) {
-		case "revenu", "revenus", "salaire", "salaires", "income", "salary", "earn", "earning":
-			return true
-		}
-	}
-	return false
 }
 
 // leastYearlyCents is the least that a home costs a year: less is a permit's, or a month's rent of a home that is let
@@ -170,7 +156,6 @@ const (
 	leadFor                          // "stationnement pour 40 $"
 	leadExcluded                     // "non inclus, environ 60 $", "aux frais du locataire, environ 60 $"
 	leadOnTop                        // "stationnement en sus (60 $)"
-	leadList                         // "prix original 823 $"
 )
 
 // amountLeads come before the costs and connectors: "aux frais du locataire, environ 70 $" names no cost by "frais".
@@ -184,7 +169,6 @@ var amountLeads = meanings(map[leadWord]string{
 	leadExcluded: "non pas not compris comprise inclus incluse included charge frais du au aux locataire tenant " +
 		"quebec vos votre your",
 	leadOnTop: "sus",
-	leadList:  "original originale regulier reguliere regular ancien ancienne old courant was were etait lieu instead",
 })
 
 // An amountLead is what the words before an amount say of it, read from the nearest back.
@@ -197,7 +181,6 @@ type amountLead struct {
 	about   bool // it is an estimate
 	in      bool // "pour" stands right before it
 	tenants bool // it is an estimate of what the tenant pays
-	list    bool // "original" stands before it
 	priced  bool // the parking that is not in the rent has the amount: "stationnement non inclus, 60 $"
 }
 
@@ -218,7 +201,6 @@ func (p *Prose) before(a *amount, used int) {
 	if (l.plus || l.tenants) && a.role == forRent {
 		a.role = forExtra
 	}
-	a.list = l.list
 }
 
 // sign reads a sign before the amount, "parking: $60", and tells whether the words before it may lead there, too.
@@ -301,14 +283,10 @@ func (l *amountLead) word(w string) bool {
 			a.role = forParking
 		} else {
 			a.named, l.plus = true, false
-			l.list = l.list || amountLeads[p.word(k-1)] == leadList // "regular price $1,650"
 		}
 		return false
 	case leadMore:
 		l.plus = true
-		return true
-	case leadList:
-		l.list = true
 		return true
 	case leadAbout:
 		l.about = true
@@ -332,7 +310,7 @@ func (l *amountLead) word(w string) bool {
 		l.cost(w, pays)
 		return false
 	}
-	return connectors[w]
+	return connectors[w] || wasWords[w]
 }
 
 // cost takes the amount for what the word w costs, unless it is the rent of a home that has it: "meublé 800 $".

@@ -91,7 +91,7 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 	if t.dec == 2 && t.cents%100 == 0 && t.digits >= 3 && t.digits <= 4 && a.from == i { // "865.00 tout inclus"
 		return a, true
 	}
-	if p.heatFollows(i) {
+	if p.heatFollows(i) || p.cameDown(i) {
 		return a, true
 	}
 	k := a.from - 1

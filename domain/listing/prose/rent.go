@@ -62,8 +62,7 @@ func (p *Prose) rent() Price {
 		case all[best].per != perMonth && a.per == perMonth &&
 			(all[best].per != unstated || all[best].cents > listing.MaxRentCents):
 			best = i // "$50/day or $900/month"
-		case all[best].list && !a.list && a.cents < all[best].cents && a.cents > all[best].cents/2,
-			p.lowered(all[best], a):
+		case p.lowered(all[best], a):
 			best = i // "prix original 823 $, rabais appliqué 723 $"
 		case all[best].per == perYear && a.per == unstated && a.cents >= lowRentCents &&
 			(a.named || a.cents >= 300_00 || a.cents <= all[best].cents/6):
@@ -92,37 +91,6 @@ func (p *Prose) rent() Price {
 
 // rentBefore lead to a rent or its period.
 var rentBefore = set("loyer loyers prix rent price paiement paiements payment payments payable paye paid")
-
-var (
-	// nowWords lead to what a rent is now, behind what it was.
-	nowWords = set("now maintenant desormais reduit reduite reduced lowered baisse abaisse ramene rabaisse dropped")
-	// loweredWords before a rent say that it is not what it was: "passé de 1400 $ à 1300 $", "down from $1,500 to $1,400".
-	loweredWords = set("passe reduit reduite reduced lowered baisse abaisse ramene rabaisse dropped down")
-)
-
-// lowered tells whether the rent b is what the rent a before it came down to: "1600 $, maintenant 1525 $", "passé de
-// 1400 $ à 1300 $", or right behind it, where the first is struck out, "1700 $ 1595 $".
-func (p *Prose) lowered(a, b amount) bool {
-	if b.cents >= a.cents || b.cents <= a.cents/2 || b.from > a.to+8 {
-		return false
-	}
-	if b.from == a.to+1 && a.per == unstated && !p.words[b.from].line {
-		return true
-	}
-	for k := a.to + 1; k < b.from; k++ {
-		if nowWords[p.word(k)] && !p.about(k-1, aFreedom) { // "1600 $, libre maintenant"
-			return true
-		}
-	}
-	if w := p.word(b.from - 1); w == "a" || w == "to" {
-		for k := a.from - 1; k >= a.from-3; k-- {
-			if loweredWords[p.word(k)] {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // closingRent reads the number that ends a headline after a month or what the rent includes, where nothing but a rent
 // stands: "4 ½ Limoilou, juillet 720", "3 ½ chauffé 650". It is the zero value when there is none.

@@ -48,7 +48,9 @@ func (p *Prose) rooms(headline bool) []count {
 			if t.topic&aNumber == 0 {
 				continue
 			}
-			if n := numberWords[t.w]; n > 0 && (p.seq(i+1, "et", "demi") || p.seq(i+1, "et", "demie") || p.seq(i+1, "and", "a",
+			if end := p.wordAndHalf(i, headline); end > i {
+				out = append(out, count{value: float64(numberWords[t.w]) + .5, from: i, to: end})
+			} else if n := numberWords[t.w]; n > 0 && (p.seq(i+1, "et", "demi") || p.seq(i+1, "et", "demie") || p.seq(i+1, "and", "a",
 				"half") && !p.aboutBath(i+4) && !p.about(i+4, aBedroom)) &&
 				!p.aboutBath(i+3) && p.word(i+3) != "sous" {
 				out = append(out, count{value: float64(n) + .5, from: i, to: i + 2})
@@ -102,6 +104,25 @@ func (p *Prose) rooms(headline bool) []count {
 		out = append(out, count{value: v, from: i, to: to})
 	}
 	return out
+}
+
+// wordAndHalf returns the last token of "trois 1/2" or "trois et ½" at i, a room count of which only the half is in
+// figures, or i. "Un 1/2 sous-sol" and "trois 1/2 journées" are none.
+func (p *Prose) wordAndHalf(i int, headline bool) int {
+	k := i + 1
+	if p.word(k) == "et" {
+		k++
+	}
+	half := p.num(k)
+	if half == nil || half.cents != 50 || half.digits != 0 || numberWords[p.word(i)] < 2 || half.line ||
+		p.aboutBath(k+1) || p.about(k+1, aBedroom|anArea) || floorStarts[p.word(k+1)] || p.measured(k) {
+		return i
+	}
+	if w := p.word(i - 1); !headline && !adjectives[w] && w != "un" && w != "mon" && w != "notre" && w != "ce" &&
+		!p.about(i-1, aType) {
+		return i
+	}
+	return k
 }
 
 // timesHomes tells whether "1 x" before the count at i says how many such homes there are, and is no side of a room.

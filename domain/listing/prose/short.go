@@ -135,6 +135,7 @@ var shortPairs = map[byte][]struct {
 		{"s-e", short{[]string{"salle", "d", "eau"}, afterOne}}, {"s.e.", short{[]string{"salle", "d", "eau"}, afterOne}},
 		{"s.d.b.", short{[]string{"sdb"}, anywhere}}, {"s.d.b", short{[]string{"sdb"}, anywhere}},
 		{"s.-s.", short{[]string{"soussol"}, anywhere}}, {"s-s", short{[]string{"soussol"}, afterHalf}},
+		{"s/s", short{[]string{"soussol"}, afterHalf}},
 		{"s.s.", short{[]string{"soussol"}, afterHalf}},
 		{"s.-sol", short{[]string{"soussol"}, anywhere}}, {"s. sol", short{[]string{"soussol"}, anywhere}},
 		{"s-sol", short{[]string{"soussol"}, anywhere}}, {"s.sol", short{[]string{"soussol"}, anywhere}},

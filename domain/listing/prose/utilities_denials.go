@@ -19,7 +19,8 @@ func (p *Prose) shortDenial(i int) utility {
 	if before := i - 1; rentBefore[p.word(before)] || p.sym(before) == ':' && rentBefore[p.word(before-1)] {
 		return noUtility // "prix n.c.", which is not given
 	}
-	if p.word(i) == "nc" && !p.bare(i) || p.word(i) == "n" && p.sym(k) == '.' && p.word(i+2) == "c" {
+	if p.word(i) == "nc" && (!p.bare(i) || p.sumEnds(i)) || p.word(i) == "n" && p.word(i+2) == "c" && (p.sym(k) == '.' ||
+		(p.sym(k) == '/' || p.sym(k) == '-') && p.sumEnds(i)) { // "1250 $ n/c"
 		if p.notHeatedNotLit(i) == i {
 			return heat
 		}
