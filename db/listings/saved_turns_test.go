@@ -91,27 +91,3 @@ func TestSavedFailingTargetsComeLast(t *testing.T) {
 	require.ElementsMatch(t, news[2:3], w.turn(t, 1, 70))
 	require.Empty(t, w.turn(t, 10, 70))
 }
-
-// However many deliveries wait, each turn reads only those that have it.
-func TestSavedTurnsReadFew(t *testing.T) {
-	t.Parallel()
-	w := newTelling(t)
-	const targets, each, share = 20, 100, 10
-	w.due(t, "acme", targets, 0)
-	w.system(t, fmt.Sprintf(`INSERT INTO saved_deliveries (id, tenant, target, due_at)
-		SELECT gen_random_uuid(), tenant, id, '%s'::timestamptz + make_interval(secs => n)
-		FROM saved_targets, generate_series(1, %d) n WHERE kind = 'webhook'`, dbtest.After(60).Format(time.RFC3339), each))
-	w.ask(t, w.due(t, "other", 1, 0)[0], 1)
-	dbtest.Exec(t, w.pool, "ANALYZE")
-	var plans []struct{ Plan dbtest.Explained }
-	tx, err := w.pool.Begin(t.Context())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
-	_, err = tx.Exec(t.Context(), "SELECT set_config('conveyor.tenant', '*', true)")
-	require.NoError(t, err)
-	now := dbtest.After(120)
-	require.NoError(t, tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+dbtest.Statements(t)["sqlNoticesBegin"],
-		now, saved.AtOnceMost, now.Add(-saved.FailingPause), 500, now.Add(-time.Minute), share,
-		saved.AheadMost, saved.AheadAmong).Scan(&plans))
-	require.Less(t, plans[0].Plan.Most(), targets*each/10, "rows that one step looked at")
-}

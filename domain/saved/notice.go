@@ -69,7 +69,7 @@ func BegunAtOnce(cores int, short bool) int {
 const AheadMost = time.Hour
 
 // AheadAmong is among how many that are due those are sought that come before a target that fails.
-const AheadAmong = 2_000
+const AheadAmong = 500
 
 // FailingPause is for how long notices that a failure has put off are on their way, from when they were due on. What a
 // target is to be told meanwhile is told together: else it would have another notice each second, tried for hours.
