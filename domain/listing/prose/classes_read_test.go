@@ -100,6 +100,7 @@ var readClasses = map[string][]classCase{
 		{"Ground level unit", "floor=ground"},
 		{"Ground level.", "floor=ground"},
 		{"2 bedroom, ground level, no stairs", "bedrooms=2 floor=ground"},
+		{"rd level", ""},
 		{"Ground level parking", "parking=?"},
 		{"Ground level retail", ""},
 		{"Storage at ground level", ""},

@@ -4,9 +4,9 @@ package prose
 var ordinals = map[string]string{
 	"premier": "1", "premiere": "1", "deuxieme": "2", "troisieme": "3", "quatrieme": "4", "cinquieme": "5", "sixieme": "6",
 	"septieme": "7", "huitieme": "8", "neuvieme": "9", "dixieme": "10", "seconde": "2", "dernier": "top",
-	"derniere": "top", "haut": "top", "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7",
-	"eighth": "8", "ninth": "9", "tenth": "10", "last": "top", "top": "top", "upper": "2", "main": "ground",
-	"ground": "ground", "lower": "ground",
+	"derniere": "top", "haut": "top", "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6",
+	"seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10", "last": "top", "top": "top", "upper": "2",
+	"main": "ground", "ground": "ground", "lower": "ground",
 }
 
 // ordinalEnds follow the number of a floor.

@@ -50,8 +50,8 @@ func (p *Prose) rooms(headline bool) []count {
 			}
 			if end := p.wordAndHalf(i, headline); end > i {
 				out = append(out, count{value: float64(numberWords[t.w]) + .5, from: i, to: end})
-			} else if n := numberWords[t.w]; n > 0 && (p.seq(i+1, "et", "demi") || p.seq(i+1, "et", "demie") || p.seq(i+1, "and", "a",
-				"half") && !p.aboutBath(i+4) && !p.about(i+4, aBedroom)) &&
+			} else if n := numberWords[t.w]; n > 0 && (p.seq(i+1, "et", "demi") || p.seq(i+1, "et", "demie") ||
+				p.seq(i+1, "and", "a", "half") && !p.aboutBath(i+4) && !p.about(i+4, aBedroom)) &&
 				!p.aboutBath(i+3) && p.word(i+3) != "sous" {
 				out = append(out, count{value: float64(n) + .5, from: i, to: i + 2})
 			} else if n > 0 && p.about(i+1, aPiece) && (p.seq(i+2, "et", "demi") || p.seq(i+2, "et", "demie")) &&

@@ -233,7 +233,7 @@ func (p *Prose) itemStart(i int) bool {
 	for i > 0 && !p.words[i].line && (p.sym(i-1) == '-' || p.sym(i-1) == '*') {
 		i--
 	}
-	return i == 0 || p.words[i].line || p.words[i-1].kind == symbol && p.stop(i-1)
+	return i <= 0 || p.words[i].line || p.words[i-1].kind == symbol && p.stop(i-1)
 }
 
 // passBullet returns the first token from i on that is no bullet of a list.
