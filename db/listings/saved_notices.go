@@ -210,7 +210,8 @@ WHERE d.tenant = $1 AND d.id = $2 AND d.state IN ('waiting', 'started') AND t.id
 )
 
 // PutOffNotice notes when the workflow of a delivery tries it next, so that Begin leaves it alone until then, and what
-// became of the last try. One that was not tried is not late before then. It returns how many are counted. One that has ended is fault.Conflict.
+// became of the last try. One that was not tried is not late before then. It returns how many are counted. One that has
+// ended is fault.Conflict.
 func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, p saved.Pause) (tries int, err error) {
 	tries, err = db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticePutOff, tenant, id,
 		db.Storable(p.Reason), p.Until, p.Counts, p.Astray, p.At))
@@ -277,9 +278,9 @@ SELECT coalesce(extract(epoch FROM greatest($1 - (SELECT min(since) FROM (
         WHERE state = 'started' AND tries = 0 AND unreached_since IS NULL AND started_at <= $1) d), '0')), 0)::float8,
     coalesce(extract(epoch FROM $1 - (SELECT min(due_at) FROM waits)), 0)::float8`
 
-// Untried is how many seconds the oldest delivery has waited that is due, is not put off and was not tried: since it was
-// begun, or had its turn at its target, server or tenant, or since one of its tenant was begun last; and for how long the
-// oldest was due that waits for its turn among those of its tenant. 0 = there is none.
+// Untried is how many seconds the oldest delivery has waited that is due, is not put off and was not tried: since it
+// was begun, or had its turn at its target, server or tenant, or since one of its tenant was begun last; and for how long
+// the oldest was due that waits for its turn among those of its tenant. 0 = there is none.
 func (s *Saved) Untried(ctx context.Context, now time.Time) (late, turn float64, err error) {
 	n, err := db.One(db.SystemRows(ctx, s.pool, func(row pgx.CollectableRow) (n [2]float64, err error) {
 		return n, row.Scan(&n[0], &n[1])

@@ -126,13 +126,16 @@ func (p *Prose) answered(f func(what utility, yes bool, from, to int)) {
 	}
 }
 
+// formMost is how many tokens of a form are looked at for its heading.
+const formMost = 250
+
 // underExcluded tells whether the item at k is on a form under what the tenant pays or the rent has not, where "yes"
 // says the contrary: "Tenant pays: Heat: yes", "Not included - Internet: yes". What is said of one thing, "Hydro:
-// tenant pays, Heat: yes", is no heading.
+// tenant pays, Heat: yes", is no heading, nor is what stands more than formMost tokens before it.
 func (p *Prose) underExcluded(k int) bool {
-	for end := k - 1; end >= 0 && !p.stop(end+1); {
+	for end := k - 1; end >= max(0, k-formMost) && !p.stop(end+1); {
 		from := end
-		for from > 0 && (p.words[from].kind != symbol || p.sym(from) == '$') && !p.stop(from) {
+		for from > max(0, k-formMost) && (p.words[from].kind != symbol || p.sym(from) == '$') && !p.stop(from) {
 			from--
 		}
 		excluded, thing := false, false
