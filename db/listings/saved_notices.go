@@ -279,8 +279,8 @@ SELECT coalesce(extract(epoch FROM greatest($1 - (SELECT min(since) FROM (
     coalesce(extract(epoch FROM $1 - (SELECT min(due_at) FROM waits)), 0)::float8`
 
 // Untried is how many seconds the oldest delivery has waited that is due, is not put off and was not tried: since it
-// was begun, or had its turn at its target, server or tenant, or since one of its tenant was begun last; and for how long
-// the oldest was due that waits for its turn among those of its tenant. 0 = there is none.
+// was begun, or had its turn at its target, server or tenant, or since one of its tenant was begun last; and for how
+// long the oldest was due that waits for its turn among those of its tenant. 0 = there is none.
 func (s *Saved) Untried(ctx context.Context, now time.Time) (late, turn float64, err error) {
 	n, err := db.One(db.SystemRows(ctx, s.pool, func(row pgx.CollectableRow) (n [2]float64, err error) {
 		return n, row.Scan(&n[0], &n[1])
