@@ -327,12 +327,12 @@ func subscriptions(t *testing.T, d *apitest.Door, kind saved.Channel, label stri
 		r := d.Ask(t, http.MethodPost, path+"/unsubscribe", "List-Unsubscribe=One-Click",
 			"Content-Type", "application/x-www-form-urlencoded")
 		require.Equal(t, 200, r.Status)
-		require.Contains(t, r.Body, "nothing more")
+		require.Contains(t, r.Body, "No more news")
 		require.Equal(t, saved.TargetStopped, state())
 	}
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		r := page(method, "/confirm")
-		require.Contains(t, r.Body, "nothing more", "a link in an old e-mail begins nothing again")
+		require.Contains(t, r.Body, "No more news", "a link in an old e-mail begins nothing again")
 		require.NotContains(t, r.Body, "<form")
 	}
 	require.Equal(t, saved.TargetStopped, state())

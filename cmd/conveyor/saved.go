@@ -78,8 +78,8 @@ func (h *house) savedMatcher(
 		if err != nil {
 			return err
 		}
-		due.Store(waits)
-		for more := waits; more; {
+		due.Store(waits.Notices)
+		for more := waits.Events; more; {
 			done, err := matcher.Next(ctx, savedEvents, time.Now())
 			if len(done.Left) > 0 {
 				h.log.ErrorContext(ctx, "saved searches cannot be read, and find nothing until they are changed", "searches",
@@ -95,6 +95,9 @@ func (h *house) savedMatcher(
 			}
 			if err != nil {
 				return err
+			}
+			if done.Matches > 0 || done.More { // others may have come due meanwhile
+				due.Store(true)
 			}
 			if more = done.More; done.Events > 0 {
 				metrics.Compared(done.At, time.Now(), done.Events, done.Looked, done.Matches, done.Searches)

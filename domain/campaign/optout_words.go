@@ -35,8 +35,7 @@ var weakStops = one("sair|stop it|stop this|stop that|arretez ca|arrete ca|arret
 	"para ya|para|parar|parem com isso|pare com isso|para com isso|stop dat|stop dit|hor auf damit|" +
 	"hort auf damit|horen sie auf damit|horen sie damit auf|hor damit auf|lass das|lassen sie das|lasst das|" +
 	"unterlassen sie das|unterlassen sie dies|unterlasst das|unterlass das|cut it out|knock it off|ca suffit|enough|" +
-	"chega|delete|delete it|loschen|loschen sie|supprimez|supprimer|effacez|effacer|borrar|borren|borrenlo|eliminar|" +
-	"eliminen")
+	"chega")
 
 // glue is what may stand between "stop" and a reason that has no mark before it.
 var glue = one("i|am|m|im|you|u|have|has|got|the|this|that|is|it|its|s|we|are|re|ve|already|did|my|a|an|by|" +

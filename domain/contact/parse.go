@@ -385,7 +385,8 @@ func (b *builder) locale() string {
 		switch tag := b.languageOf(v); tag {
 		case FieldIgnored:
 		case "":
-			b.problem(FieldLocale, CodeLocale, "%s is no language; write its code, such as fr or en-CA, or leave it empty", excerpt(v))
+			b.problem(FieldLocale, CodeLocale, "%s is not a language; write its code, such as fr or en-CA, or leave it empty",
+				excerpt(v))
 			return ""
 		default:
 			return tag

@@ -79,7 +79,8 @@ func isStatement(s string) bool {
 	lower := strings.ToLower(s)
 	first, rest, _ := strings.Cut(lower, " ")
 	last := strings.ToLower(words[len(words)-1])
-	if madeIn[first] && len(words) > 2 && beginsWithAny(rest, inWhere) && !firmWords[last] || // "Made In" is a name
+	// "Made In" is a name, and "Made in Cookware".
+	if madeIn[first] && len(words) > 2 && beginsWithAny(rest, inWhere) && !(len(words) == 3 && firmWords[last]) ||
 		sayWords[first] && (strings.HasPrefix(s, first) || strings.HasSuffix(s, rest)) {
 		return true
 	}

@@ -181,7 +181,7 @@ type run struct {
 
 // endsApart says that with the element i a run of what is apart has ended: it is, or has, the next heading.
 func (p *page) endsApart(i int, r run) bool {
-	return p.els[i].own&titled != 0 || p.els[i].tag == r.tag && !r.titled || p.headsItself(i, r.tag)
+	return p.els[i].own&titled != 0 || !r.titled && (p.els[i].tag == r.tag || p.headsItself(i, r.tag))
 }
 
 // headsItself says that the element i begins with a heading of its own that is no lower than one of this tag, and shows
@@ -190,7 +190,7 @@ func (p *page) headsItself(i int, than atom.Atom) bool {
 	for k := i; k <= min(p.els[i].last, i+mostOfCard) && p.els[k].start == p.els[i].start; k++ {
 		switch tag := p.els[k].tag; tag {
 		case atom.H2, atom.H3, atom.H4, atom.H5:
-			return tag.String() <= than.String() && !p.holdsLink(k) && !p.holdsAmount(i) &&
+			return p.els[k].end-p.els[k].start <= 60 && tag.String() <= than.String() && !p.holdsLink(k) && !p.holdsAmount(i) &&
 				!beginsWithAny(strings.ToLower(p.of(k)), apartWords)
 		}
 	}

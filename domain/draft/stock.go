@@ -347,7 +347,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 		if out && !way && !alertWords.in(lower) && p.inOwnBox(i) {
 			p.boxOut, ways.boxOut = p.boxOut || !online, true
 		}
-		if in && ways.boxOut && !said.ready { // another seller's
+		if in && (p.boxOut || ways.boxOut && !said.ready) { // another seller's
 			continue
 		}
 		times := 1 / (1 + float64(start-from)/stockReach)
@@ -409,7 +409,7 @@ func (p *page) saidOfStock(start int, line, lower, above string) (s stockSaid) {
 	if s.out && s.before == "" && orderWords.in(lower) {
 		s.before = BackOrder
 	}
-	if s.ordered = s.out && s.before == BackOrder && ordersIn(lower) && p.sells(); s.ordered {
+	if s.ordered = s.out && s.before == BackOrder && ordersIn(lower) && ofWhole(lower, p.name) && p.sells(); s.ordered {
 		s.out = false
 	}
 	return s

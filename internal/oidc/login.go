@@ -220,7 +220,7 @@ func (l *Login) exchange(ctx context.Context, code string, k kept) (who access.C
 		return who, &Failure{Invalid, err}
 	}
 	if subtle.ConstantTimeCompare([]byte(t.Nonce), []byte(k.Nonce)) != 1 {
-		return who, fail(Invalid, "the nonce is another one's")
+		return who, fail(Invalid, "the nonce belongs to another login")
 	}
 	if party, ok := claims["azp"]; ok && party != l.c.ID {
 		return who, fail(Invalid, "the ID token was issued to another client")

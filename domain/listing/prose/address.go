@@ -112,7 +112,11 @@ func cutBrackets(s string) (rest, inside string) {
 			unit = part + ","
 		}
 		if isDigit(char(part, 0)) && len(strings.Fields(part)) > 1 && namesStreet(part) && !isDigit(char(s, 0)) {
-			s = part + "," + s[i+n+1:] // "The Atrium (310-1265 Barclay St), Vancouver"
+			city := "" // "Montréal (1234 rue Saint-Denis)"; "The Atrium (310-1265 Barclay St), Vancouver" has it behind
+			if head := strings.Trim(s[:i], " ,-"); cities[cityKey(head)] != "" {
+				city = "," + head
+			}
+			s = part + city + "," + s[i+n+1:]
 			continue
 		}
 		if key := cityKey(part); key != "quebec" && key != "ontario" { // "Montréal (Québec)" names the province

@@ -36,7 +36,7 @@ func (p *Prose) numberedFloor(i int) string {
 }
 
 // cardinals are near an ordinal and count floors: "seven floor building".
-var cardinals = set("seven eight seventy eighty sixty sept huit")
+var cardinals = set("seven eight fifty fourty seventy eighty sixty sept huit")
 
 // oneSlip tells whether one letter of a and b is another, is missing, is too many, or two have changed places.
 func oneSlip(a, b string) bool {

@@ -130,7 +130,13 @@ func (p *Prose) ofIncome(a *amount) bool {
 		w := p.word(k)
 		if incomes[w] {
 			l := p.word(k - 1)
-			return l != "a" && l != "to" && l != "low" && l != "faible" && l != "modeste" && l != "on"
+			if l == "le" || l == "the" || l == "your" || l == "votre" || l == "du" || l == "of" { // "30% of income"
+				if l = p.word(k - 2); p.sym(k-2) == '%' {
+					return false
+				}
+			}
+			return l != "selon" && l != "sur" && l != "a" && l != "to" && l != "low" && l != "faible" && l != "modeste" &&
+				l != "on"
 		}
 		if !incomeFillers[w] && p.sym(k) != ':' {
 			return false

@@ -137,8 +137,8 @@ func (m *parkingMention) priced() {
 		switch {
 		case a.role != forParking, a.per == perYear, a.per.short(), m.pricedElse(a.from, a.to):
 			continue
-		case m.Offer == "included" && m.Spots > 0 && m.p.sumOfPlace(&a) != m.at && !m.itsSum(a.from) && (m.rank > 2 ||
-			a.from < m.at || a.from > m.at+6 || !m.p.unbroken(m.at, a.from)):
+		case m.Offer == "included" && m.Spots > 0 && !(m.at > 0 && m.p.sumOfPlace(&a) == m.at) && !m.itsSum(a.from) &&
+			(m.rank > 2 || a.from < m.at || a.from > m.at+6 || !m.p.unbroken(m.at, a.from)):
 			return
 		case m.from < 0: // "underground spot can be had for $125"
 			m.Type, m.from, m.to = m.p.pricedSpot(a.from), a.from, a.to

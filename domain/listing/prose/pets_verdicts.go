@@ -100,5 +100,6 @@ func (m *petMention) broughtAlong() bool {
 	default:
 		return false
 	}
-	return !p.denied(k-1) && p.word(k-2) != "t" && (p.stop(m.last+1) || p.word(m.last+1) == "along")
+	return !p.denied(k-1) && p.word(k-2) != "t" && p.word(k-2) != "cannot" &&
+		(p.stop(m.last+1) || p.word(m.last+1) == "along")
 }

@@ -173,6 +173,9 @@ func (r *inclusionReader) noBill(i int) {
 		}
 		list, end = p.thingsOrNor(end)
 	}
+	if p.stop(k+1) || p.sym(k+1) == ',' { // the "no" of another line or item: "Pets: no, hydro bill to pay"
+		return
+	}
 	if !noneOf[p.word(k)] || len(list) == 0 || !p.listEnds(end) && !p.seq(end, "to", "pay") && !p.seq(end, "a", "payer") &&
 		!p.seq(end, "a", "ouvrir") && !p.seq(end, "to", "worry") && !p.seq(end, "to", "open") {
 		return

@@ -177,16 +177,16 @@ var sumFillers = set("a par per mois month mth mo m environ env about around app
 // pricedThing reads the thing before the sum that ends at i: "internet 40 $" before "extra", "electricity approx
 // 35$/mth" before "not included". It is noUtility when there is none.
 func (p *Prose) pricedThing(i int) (what utility, from int) {
-	sum, k := false, i
+	sum, bracket, k := false, false, i
 	for ; k >= 0 && k >= i-8 && !p.stop(k+1); k-- {
 		switch s := p.sym(k); {
 		case s == '$':
 			sum = true
-		case s == ')' && k < i && p.utilityAt(k-1): // "utilities (heat, hydro) approx. $150" before "extra"
+		case s == ')' && k < i && !bracket && p.utilityAt(k-1): // "utilities (heat, hydro) approx. $150" before "extra"
 			for k >= i-20 && k > 0 && p.sym(k) != '(' && !p.stop(k) {
 				k--
 			}
-			i = k
+			i, bracket = k, true
 		case s == '/' || s == '(' || s == ')' || s == '~' || s == '.' || s == ':' || s == '-' || sumFillers[p.word(k)]:
 		case p.num(k) != nil:
 		default:

@@ -40,7 +40,7 @@ func TestTopicsAreLinear(t *testing.T) {
 		"heat: gas ", "open hydro account ",
 		"in the owner name ", "no gym or pool, ", "laundry next to the ", "hydro 50/50 ", "dogs over 30 lbs ",
 		"no hydro bill ", "all but heat, ", "Heat: yes, ", "you don't pay heat ", "$5 parking ", "park 2 cars ", "$60 (indoor) or ",
-		"utilities (heat) $5 ", "on request ($5 ",
+		"utilities (heat) $5 ", "((heat)- extra heat)", "on request ($5 ",
 		"condo sur Drolet ", "8245 Drolet, ", "on Main ", "1600$, maintenant "} {
 		text := strings.Repeat(s, 100_000/len(s))
 		start := time.Now()

@@ -64,7 +64,7 @@ export const letter = {
   discardAll: 'Discard all that match …',
   discardN: (n: string) => `Discard ${n}`,
   over: (n: number) =>
-    `${n} ${n === 1 ? 'was' : 'were'} of what is over by now, or has lost its file: resolved, not sent.`,
+    `${n} ${n === 1 ? 'belongs to work that is over, or has lost its' : 'belong to work that is over, or have lost their'} file: resolved, not sent.`,
   refused: (n: number) => `Nothing was done to ${n}:`,
   discarded: (n: string) => `Discarded: ${n}.`,
   letters: 'Letters',
