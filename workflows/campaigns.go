@@ -16,12 +16,6 @@ type CampaignInput struct {
 	ID     uuid.UUID `json:"id"`
 }
 
-// campaignTend are the options of a step of a campaign. It is tried until the store is back.
-var campaignTend = workflow.LocalActivityOptions{
-	StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: endless, RetryPolicy: storeWork.RetryPolicy,
-	Summary: "tend",
-}
-
 // How often a campaign is looked at, whose messages are sent by Dispatch: often when its end is near, seldom while it
 // stands still.
 const (
@@ -40,7 +34,7 @@ func RunCampaign(ctx workflow.Context, in CampaignInput) (campaign.Progress, err
 		for wake.ReceiveAsync(nil) { // the state is read after this
 			wait = 0
 		}
-		p, err := local(workflow.WithLocalActivityOptions(ctx, campaignTend), do.TendCampaign,
+		p, err := local(workflow.WithLocalActivityOptions(ctx, batchWork(time.Minute, "tend")), do.TendCampaign,
 			activities.CampaignJob{Tenant: in.Tenant, ID: in.ID})
 		if err != nil {
 			return p, err

@@ -49,13 +49,12 @@ func importGroup(chunks int) int { return min(max(chunks/importFlying, 1), 20) }
 
 // importWork are the options of a step of an import.
 func importWork(queue, summary string, within time.Duration) workflow.ActivityOptions {
+	policy := retries(30 * time.Second)
+	policy.MaximumAttempts = importWithin
 	return workflow.ActivityOptions{
 		TaskQueue: queue, StartToCloseTimeout: within, HeartbeatTimeout: ImportHeartbeat, Summary: summary,
 		WaitForCancellation: true, // so that nothing is written after the end
-		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second,
-			MaximumAttempts: importWithin,
-		},
+		RetryPolicy:         policy,
 	}
 }
 

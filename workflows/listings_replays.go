@@ -23,12 +23,6 @@ type ReplayResult struct {
 	Started int    `json:"started"` // by this run
 }
 
-// replayWork is one batch: a read, some starts, and a write.
-var replayWork = workflow.LocalActivityOptions{
-	StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: endless, RetryPolicy: storeWork.RetryPolicy,
-	Summary: "batch",
-}
-
 // Replay takes stored adverts through the pipeline again, at a pace, each in its own Listing. Its ID is
 // listing.ReplayWorkflowID of the replay. The request and its progress are in Postgres; this history has only the time
 // of each batch.
@@ -60,7 +54,7 @@ func replay(ctx workflow.Context, in ReplayInput, result *ReplayResult) error {
 			return err
 		}
 	}
-	work := workflow.WithLocalActivityOptions(ctx, replayWork)
+	work := workflow.WithLocalActivityOptions(ctx, batchWork(time.Minute, "batch"))
 	for {
 		began := workflow.Now(ctx)
 		b, err := local(work, do.RunReplayBatch, activities.ReplayBatch{ID: in.Replay.ID})

@@ -34,12 +34,11 @@ const ScrapeHeartbeat = 20 * time.Second
 // end: a page that cannot be read is a result, not an error, and after a refusal the activity itself sets the next
 // retry.
 func scrapeOptions(summary string) workflow.ActivityOptions {
-	_, first, most := fault.Throttled.Retry()
 	return workflow.ActivityOptions{
 		TaskQueue:           QueueBrowser,
 		StartToCloseTimeout: 12 * time.Hour, // fifty visits, which an operator may set minutes apart, and a cycle's re-visits
 		HeartbeatTimeout:    ScrapeHeartbeat,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: first, BackoffCoefficient: 2, MaximumInterval: most},
+		RetryPolicy:         retriesOf(fault.Throttled),
 		Summary:             summary,
 	}
 }

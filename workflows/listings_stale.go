@@ -59,8 +59,8 @@ func ArchiveStale(ctx workflow.Context, in StaleInput) (StaleResult, error) {
 		if step.since && !resumes {
 			break
 		}
-		work := replayWork // a read and some writes, or starts
-		work.Summary, work.ScheduleToCloseTimeout = step.name, staleWithin
+		work := batchWork(time.Minute, step.name)
+		work.ScheduleToCloseTimeout = staleWithin
 		for b.More = true; b.More; {
 			if resumes && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 				return result, workflow.NewContinueAsNewError(ctx, ArchiveStale, StaleInput{Step: n, From: b, Done: result})

@@ -20,6 +20,13 @@ var storeWork = workflow.LocalActivityOptions{
 	RetryPolicy: retries(30 * time.Second),
 }
 
+// batchWork is storeWork for a step that reads, starts and writes more, and takes longer.
+func batchWork(within time.Duration, summary string) workflow.LocalActivityOptions {
+	work := storeWork
+	work.StartToCloseTimeout, work.Summary = within, summary
+	return work
+}
+
 // retries are those of work of our own: soon at first, and without end.
 func retries(most time.Duration) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: most}
@@ -43,8 +50,11 @@ const ImageHeartbeat = 20 * time.Second
 
 // ImageRetries paces the tries at an image. The activity limits their number: it counts them in the table, by the
 // fault's class. The crash of a worker costs none, but for an image at which one worker after another crashes.
-func ImageRetries() *temporal.RetryPolicy {
-	_, first, most := fault.Transient.Retry()
+func ImageRetries() *temporal.RetryPolicy { return retriesOf(fault.Transient) }
+
+// retriesOf are those of a class of faults, without end.
+func retriesOf(c fault.Class) *temporal.RetryPolicy {
+	_, first, most := c.Retry()
 	return &temporal.RetryPolicy{InitialInterval: first, BackoffCoefficient: 2, MaximumInterval: most}
 }
 

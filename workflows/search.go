@@ -23,16 +23,11 @@ type IndexInput struct {
 	Keys []uuid.UUID `json:"keys"`
 }
 
-// storePages are the options of storing a batch. It is tried until the store is back.
-var storePages = workflow.LocalActivityOptions{
-	StartToCloseTimeout: 3 * time.Minute, ScheduleToCloseTimeout: endless, RetryPolicy: storeWork.RetryPolicy,
-	Summary: "store",
-}
-
 // IndexPages stores a batch of crawled pages and makes them findable. Its ID is search.IndexWorkflowID of the keys. It
 // completes when each page is stored, or refused with a reason.
 func IndexPages(ctx workflow.Context, in IndexInput) (StoredPages, error) {
-	return local(workflow.WithLocalActivityOptions(ctx, storePages), do.StorePages, activities.PageKeys{Keys: in.Keys})
+	ctx = workflow.WithLocalActivityOptions(ctx, batchWork(3*time.Minute, "store"))
+	return local(ctx, do.StorePages, activities.PageKeys{Keys: in.Keys})
 }
 
 // SearchHeartbeat is how long a worker that merges, re-indexes or deletes may be silent before another takes over.
