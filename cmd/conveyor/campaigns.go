@@ -47,20 +47,13 @@ func (h *house) campaigns() system {
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewWebhooks(h.registry)
-			tenders := []func(){
-				h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {
-					return h.applyWebhooks(ctx, hooks, metrics)
-				}),
-			}
+			stop := h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {
+				return h.applyWebhooks(ctx, hooks, metrics)
+			})
 			if h.config.Outreach.KeyOptOuts {
-				tenders = append(tenders, h.tend(workflows.QueueDispatch, "hashing opt-outs by their key", keyOptOutsEvery,
-					func(ctx context.Context) error { return h.keyOptOuts(ctx) }))
+				stop = each(stop, h.tend(workflows.QueueDispatch, "hashing opt-outs by their key", keyOptOutsEvery, h.keyOptOuts))
 			}
-			return nil, func() {
-				for _, stop := range tenders {
-					stop()
-				}
-			}
+			return nil, stop
 		},
 	}
 }

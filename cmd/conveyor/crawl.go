@@ -80,11 +80,7 @@ func (h *house) crawls() system {
 					return err
 				},
 			}.tend(h)
-			return []workers.Row{row}, func() {
-				stop()
-				visits.Close()
-				client.Close()
-			}
+			return []workers.Row{row}, each(stop, visits.Close, client.Close)
 		},
 		backlog: func(b *telemetry.Backlog) { b.Crawls = store.Status },
 		parts:   []api.Part{apicrawl.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},

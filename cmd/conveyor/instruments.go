@@ -66,18 +66,7 @@ func (h *house) checkDatabaseRole(ctx context.Context, role string) (known bool,
 
 // checkDatabaseRoleUntilKnown is checkDatabaseRole once the database answers. It returns nil when ctx ends before.
 func (h *house) checkDatabaseRoleUntilKnown(ctx context.Context, role string, every time.Duration) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if known, err := h.checkDatabaseRole(ctx, role); known {
-			return err
-		}
-	}
+	return again(ctx, every, func() (bool, error) { return h.checkDatabaseRole(ctx, role) })
 }
 
 // instruments serves the health and metrics of a role, and its profiles when CONVEYOR_PPROF is set.

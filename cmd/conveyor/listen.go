@@ -113,18 +113,10 @@ func (h *house) serveBounded(ctx context.Context, address string, handler http.H
 
 // untilLocked waits until authentication is on, or ctx ends.
 func untilLocked(ctx context.Context, guard *api.Guard) error {
-	tick := time.NewTicker(lockedEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			if locked, err := guard.Locked(ctx); locked && err == nil {
-				return nil
-			}
-		}
-	}
+	return again(ctx, lockedEvery, func() (bool, error) {
+		locked, err := guard.Locked(ctx)
+		return locked && err == nil, nil
+	})
 }
 
 // loopback is the loopback address with the port of address; address itself when it is one already.

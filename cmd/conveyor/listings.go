@@ -164,11 +164,7 @@ func (h *house) tendListings(store *dblistings.Listings, platforms *dblistings.P
 		},
 		start: func(ctx context.Context, p dblistings.Platform) error { return h.launch.Scraper(ctx, p.Name, p.URL) },
 	}.tend(h)
-	return func() {
-		words()
-		replays()
-		scrapers()
-	}
+	return each(words, replays, scrapers)
 }
 
 // replaysEvery is how often replays without a workflow are looked for. One that works writes to its row every second or

@@ -40,7 +40,7 @@ func (h *house) messaging() system {
 			}
 			tender := &messageTender{house: h, store: store, metrics: metrics, calm: time.Now().Add(expireAfter)}
 			// A loop of its own for each: leases end while Temporal is away.
-			tenders := []func(){
+			tenders := each(
 				h.tend(workflows.QueueDispatch, "ending leases of messages", messagesEvery, tender.expire),
 				resume[string]{
 					queue: workflows.QueueDispatch, doing: "waking tenants", every: messagesEvery, most: messagesMost,
@@ -56,20 +56,15 @@ func (h *house) messaging() system {
 						return h.launch.StartCampaign(ctx, c.Tenant, c.ID)
 					},
 				}.tend(h),
-			}
+			)
 			slices := []any{dispatching}
 			return []workers.Row{
-					{Queue: workflows.QueueDispatch, Slots: c.Slots, Activities: slices},
-					{Queue: workflows.QueueRetry, Slots: c.Slots, Activities: slices},
-					{Queue: workflows.QueueCampaigns, Activities: []any{&activities.Campaigns{
-						Store: campaigns{sent}, Messages: sent, Cycle: sent, Start: h.launch, Now: time.Now,
-					}}},
-				}, func() {
-					for _, stop := range tenders {
-						stop()
-					}
-					client.Close()
-				}
+				{Queue: workflows.QueueDispatch, Slots: c.Slots, Activities: slices},
+				{Queue: workflows.QueueRetry, Slots: c.Slots, Activities: slices},
+				{Queue: workflows.QueueCampaigns, Activities: []any{&activities.Campaigns{
+					Store: campaigns{sent}, Messages: sent, Cycle: sent, Start: h.launch, Now: time.Now,
+				}}},
+			}, each(tenders, client.Close)
 		},
 	}
 }

@@ -20,14 +20,9 @@ const (
 // does it at a time.
 func (h *house) sample(ctx context.Context, waiting *telemetry.Backlog) {
 	samples, flow := db.NewSamples(h.pool), db.NewFlow(h.pool)
-	tick := time.NewTicker(sampleEvery)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	n := -1
+	_ = again(ctx, sampleEvery, func() (bool, error) {
+		n++
 		storing, cancel := context.WithTimeout(ctx, sampleWithin)
 		r := waiting.Read(storing)
 		err := samples.Add(storing, r.Samples(), time.Now())
@@ -38,5 +33,6 @@ func (h *house) sample(ctx context.Context, waiting *telemetry.Backlog) {
 		if err != nil && ctx.Err() == nil {
 			h.log.WarnContext(ctx, "cannot store the past of the queues", "err", err)
 		}
-	}
+		return false, nil
+	})
 }

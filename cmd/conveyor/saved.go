@@ -57,12 +57,8 @@ func (h *house) saved() system {
 			start := h.tend(workflows.QueueNotify, "telling saved searches", savedEvery,
 				h.savedStarter(store, &due, pressure.NewCPU(time.Now).Short))
 			return []workers.Row{{Queue: workflows.QueueNotify, Slots: noticeSlots, Activities: []any{&activities.Notices{
-					Store: store, Send: send, Metrics: metrics, Turns: new(activities.NoticeTurns), Now: time.Now,
-				}}}}, func() {
-					match()
-					start()
-					send.close()
-				}
+				Store: store, Send: send, Metrics: metrics, Turns: new(activities.NoticeTurns), Now: time.Now,
+			}}}}, each(match, start, send.close)
 		},
 	}
 }

@@ -23,22 +23,42 @@ func (h *house) tend(queue, doing string, every time.Duration, work func(context
 	ctx, cancel := context.WithCancel(context.Background())
 	var tender sync.WaitGroup
 	tender.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+		_ = again(ctx, every, func() (bool, error) {
 			if err := h.survive(ctx, doing, work); err != nil && ctx.Err() == nil {
 				h.log.WarnContext(ctx, doing+" failed", "err", err)
 			}
-		}
+			return false, nil
+		})
 	})
 	return func() {
 		cancel()
 		tender.Wait()
+	}
+}
+
+// again does something once in every interval, first at the end of one, until it is done, and returns its error then;
+// nil where ctx ends before.
+func again(ctx context.Context, every time.Duration, do func() (done bool, err error)) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if done, err := do(); done {
+			return err
+		}
+	}
+}
+
+// each calls all of these, in their order.
+func each(stops ...func()) func() {
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
 	}
 }
 
