@@ -67,7 +67,11 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		v.HiddenBy = *shown
 	}
 	if status != nil {
-		v.Published, v.Same, v.Before = *status, bytes.Equal(hash, listingHash(v.Listing)), *before
+		_, sum, err := written(v.Listing)
+		if err != nil {
+			return v, err
+		}
+		v.Published, v.Same, v.Before = *status, bytes.Equal(hash, sum), *before
 	}
 	if v.Published != "archived" {
 		return v, nil

@@ -426,16 +426,6 @@ func written(l listing.Listing) (doc, sum []byte, err error) {
 	return doc, h.Sum(nil), nil
 }
 
-// listingHash is the hash of a listing that is not to be written.
-func listingHash(l listing.Listing) []byte {
-	l.ScrapedAt = time.Time{}
-	_, sum, err := written(l)
-	if err != nil { // finite numbers and strings only
-		panic(fmt.Sprintf("db: hash listing %s: %v", l.Ref, err))
-	}
-	return sum
-}
-
 func listingData(l listing.Listing, revision int64) contract.ListingData {
 	return contract.ListingData{
 		ListingID: l.ID().String(), PlatformID: l.PlatformID, Revision: revision, URL: l.URL, Title: l.Title,
