@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -27,39 +26,28 @@ type DeadLetters struct {
 // Register implements Part.
 func (h DeadLetters) Register(d *Door) {
 	h.door = d
-	tags := []string{"dead letters"}
-	Serve(d, Needs(access.Read, huma.Operation{
-		OperationID: "list-dead-letters", Method: http.MethodGet, Path: "/dead-letters", Tags: tags,
-		Summary: "List messages that could not be processed", RejectUnknownQueryParameters: true,
-		Description: "Filters combine; the latest death comes first. Pages are by position: pass next_cursor as cursor.",
-	}), h.list)
-	Serve(d, Needs(access.Read, huma.Operation{
-		OperationID: "get-dead-letter", Method: http.MethodGet, Path: "/dead-letters/{id}", Tags: tags,
-		Summary: "Get a dead letter with its body and its audit trail",
-		Description: "Contact data is left out of body and headers, and for the role read everything that is not known to " +
-			"be free of personal data. A body that is not JSON is shown, as base64, only to callers that may replay it.",
-	}), h.get)
-	Serve(d, Needs(access.Operate, huma.Operation{
-		OperationID: "replay-dead-letter", Method: http.MethodPost, Path: "/dead-letters/{id}/replay", Tags: tags,
-		Summary: "Send a dead letter to its queue again", DefaultStatus: http.StatusAccepted, Errors: []int{409},
-		Description: "The body is sent as it was received, with its headers as text; of the other properties only the " +
-			"message ID is kept. An advert that did not change is processed all the same. 409 when it is not open, so that " +
-			"a repeated request sends it once; force sends it again. When it dies again it is the same dead letter, open, " +
-			"with one more death. An upload of a tenant goes on where it failed.",
-	}), h.replay)
-	Serve(d, Needs(access.Operate, huma.Operation{
-		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: tags,
-		Summary:  "Send all open dead letters that match a filter to their queues again",
-		Metadata: map[string]any{TimeoutKey: replayTimeout},
-		Description: "Reports what would be replayed; with dry_run false, replays it, the oldest first. A filter that is " +
-			"given needs a value. When left is not 0, repeat the request.",
-	}), h.replayAll)
-	Serve(d, Needs(access.Operate, huma.Operation{
-		OperationID: "discard-dead-letter", Method: http.MethodDelete, Path: "/dead-letters/{id}", Tags: tags,
-		Summary:     "Discard a dead letter",
-		Description: "It stays on record and can be replayed with force. When it dies again it is open again.",
-	}), h.discard)
-	h.registerGroups(d, tags)
+	Serve(d, Needs(access.Read, Query("dead letters", "list-dead-letters", "GET /dead-letters",
+		"List messages that could not be processed",
+		"Filters combine; the latest death comes first. Pages are by position: pass next_cursor as cursor.")), h.list)
+	Serve(d, Needs(access.Read, Op("dead letters", "get-dead-letter", "GET /dead-letters/{id}",
+		"Get a dead letter with its body and its audit trail",
+		"Contact data is left out of body and headers, and for the role read everything that is not known to "+
+			"be free of personal data. A body that is not JSON is shown, as base64, only to callers that may replay it.")),
+		h.get)
+	Serve(d, Needs(access.Operate, Op("dead letters", "replay-dead-letter", "POST /dead-letters/{id}/replay",
+		"Send a dead letter to its queue again",
+		"The body is sent as it was received, with its headers as text; of the other properties only the "+
+			"message ID is kept. An advert that did not change is processed all the same. 409 when it is not open, so that "+
+			"a repeated request sends it once; force sends it again. When it dies again it is the same dead letter, open, "+
+			"with one more death. An upload of a tenant goes on where it failed.", 202, 409)), h.replay)
+	Serve(d, Needs(access.Operate, Within(replayTimeout, Op("dead letters", "replay-dead-letters",
+		"POST /dead-letters/replay", "Send all open dead letters that match a filter to their queues again",
+		"Reports what would be replayed; with dry_run false, replays it, the oldest first. A filter that is "+
+			"given needs a value. When left is not 0, repeat the request."))), h.replayAll)
+	Serve(d, Needs(access.Operate, Op("dead letters", "discard-dead-letter", "DELETE /dead-letters/{id}",
+		"Discard a dead letter", "It stays on record and can be replayed with force. When it dies again it is open again.")),
+		h.discard)
+	h.registerGroups(d)
 }
 
 // LettersQuery is the filters of dead letters that take several values.
@@ -406,20 +394,16 @@ func (h DeadLetters) discard(ctx context.Context, in *letterInput) (*struct{}, e
 	return nil, h.Store.Discard(ctx, in.ID, CallerOf(ctx).Name, h.door.Now())
 }
 
-func (h DeadLetters) registerGroups(d *Door, tags []string) {
-	Serve(d, Needs(access.Read, huma.Operation{
-		OperationID: "group-dead-letters", Method: http.MethodGet, Path: "/dead-letters/groups", Tags: tags,
-		Summary: "Group dead letters by queue, class and reason", RejectUnknownQueryParameters: true,
-		Description: "Reasons that differ in numbers and IDs only are one. The largest group comes first. The newest 10,000 " +
-			"dead letters are looked at, and at most 200 groups are shown.",
-	}), h.groups)
-	Serve(d, Needs(access.Operate, huma.Operation{
-		OperationID: "discard-dead-letters", Method: http.MethodPost, Path: "/dead-letters/discard", Tags: tags,
-		Summary:  "Discard all open dead letters that match a filter",
-		Metadata: map[string]any{TimeoutKey: replayTimeout},
-		Description: "Reports what would be discarded; with dry_run false, discards it, the oldest first. They stay on " +
-			"record and can be replayed with force. A filter that is given needs a value. When left is not 0, repeat the request.",
-	}), h.discardAll)
+func (h DeadLetters) registerGroups(d *Door) {
+	Serve(d, Needs(access.Read, Query("dead letters", "group-dead-letters", "GET /dead-letters/groups",
+		"Group dead letters by queue, class and reason",
+		"Reasons that differ in numbers and IDs only are one. The largest group comes first. The newest 10,000 "+
+			"dead letters are looked at, and at most 200 groups are shown.")), h.groups)
+	Serve(d, Needs(access.Operate, Within(replayTimeout, Op("dead letters", "discard-dead-letters",
+		"POST /dead-letters/discard", "Discard all open dead letters that match a filter",
+		"Reports what would be discarded; with dry_run false, discards it, the oldest first. They stay on "+
+			"record and can be replayed with force. A filter that is given needs a value. When left is not 0, repeat the "+
+			"request."))), h.discardAll)
 }
 
 type groupLettersInput struct{ LettersQuery }

@@ -20,10 +20,7 @@ import (
 // inspect registers the operations that read the URLs and links of runs.
 func (h Crawls) inspect(d *api.Door) {
 	op := func(id, path, summary, description string) huma.Operation {
-		return api.Needs(access.Read, huma.Operation{
-			OperationID: id, Method: http.MethodGet, Path: path, Tags: []string{"crawl"}, Summary: summary,
-			Description: description, Errors: []int{404}, RejectUnknownQueryParameters: true,
-		})
+		return api.Needs(access.Read, api.Query("crawl", id, "GET "+path, summary, description, 404))
 	}
 	api.Stream(d, answers[CrawlURLPage](d, op("list-crawl-urls", "/crawl-runs/{id}/urls", "List the URLs of a crawl run",
 		"Filters combine. total is exact; with host or q it is counted up to 10,000, and total_exact says whether there "+

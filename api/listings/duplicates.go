@@ -2,7 +2,6 @@ package listings
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -28,27 +27,20 @@ type Duplicates struct {
 // Register implements api.Part.
 func (h Duplicates) Register(d *api.Door) {
 	h.door = d
-	tags := []string{"listings"}
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "list-duplicates", Method: http.MethodGet, Path: "/duplicates", Tags: tags,
-		Summary: "List homes with several adverts, the last changed first", RejectUnknownQueryParameters: true,
-		Description: "Each with its adverts, why they are taken for one home, which one is shown, and what persons have said. " +
-			"Pages are by position: pass next_cursor as cursor. Kind and reviewed=no are looked for in the next 10,000: a page may " +
-			"have fewer than there are, or none, and a next_cursor all the same.",
-	}), h.list)
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "decide-duplicate", Method: http.MethodPost, Path: "/duplicates/{id}", Tags: tags,
-		Summary: "Decide whether an advert belongs to a home, or which advert is shown", Errors: []int{409},
-		Description: "The ID is that of a home, or of a listing: then its home is meant. No rule overrules it. What is visible " +
-			"changes at once; adverts that were never published go through the pipeline first, and those that were hidden for " +
-			"what is new of them. It can be undone by the number in the answer. The last decision about the adverts, said " +
-			"again by the same caller, is that decision.",
-	}), h.decide)
-	api.Serve(d, api.Needs(access.Operate, huma.Operation{
-		OperationID: "undo-duplicate", Method: http.MethodPost, Path: "/duplicates/verdicts/{number}/undo", Tags: tags,
-		Summary: "Undo a decision", Errors: []int{409},
-		Description: "409 while a later decision about the same adverts stands: that one is to be undone first.",
-	}), h.undo)
+	api.Serve(d, api.Needs(access.Read, api.Query("listings", "list-duplicates", "GET /duplicates",
+		"List homes with several adverts, the last changed first",
+		"Each with its adverts, why they are taken for one home, which one is shown, and what persons have said. "+
+			"Pages are by position: pass next_cursor as cursor. Kind and reviewed=no are looked for in the next 10,000: a "+
+			"page may have fewer than there are, or none, and a next_cursor all the same.")), h.list)
+	api.Serve(d, api.Needs(access.Operate, api.Op("listings", "decide-duplicate", "POST /duplicates/{id}",
+		"Decide whether an advert belongs to a home, or which advert is shown",
+		"The ID is that of a home, or of a listing: then its home is meant. No rule overrules it. What is visible "+
+			"changes at once; adverts that were never published go through the pipeline first, and those that were hidden for "+
+			"what is new of them. It can be undone by the number in the answer. The last decision about the adverts, said "+
+			"again by the same caller, is that decision.", 409)), h.decide)
+	api.Serve(d, api.Needs(access.Operate, api.Op("listings", "undo-duplicate", "POST /duplicates/verdicts/{number}/undo",
+		"Undo a decision", "409 while a later decision about the same adverts stands: that one is to be undone first.", 409)),
+		h.undo)
 }
 
 type listDuplicatesInput struct {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -43,12 +42,9 @@ type ListingStarter interface {
 // Register implements api.Part.
 func (h Listings) Register(d *api.Door) {
 	h.door = d
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "search-listings", Method: http.MethodGet, Path: "/listings", Tags: []string{"listings"},
-		Summary: "Search listings", Errors: []int{400}, RejectUnknownQueryParameters: true, // a misspelt filter
-		Description: "Filters combine. Pages are by position, not by number: pass next_cursor as cursor. A text that " +
-			"has no word to search for is a 400.",
-	}), h.search)
+	api.Serve(d, api.Needs(access.Read, api.Query("listings", "search-listings", "GET /listings", "Search listings",
+		"Filters combine. Pages are by position, not by number: pass next_cursor as cursor. A text that "+
+			"has no word to search for is a 400.", 400)), h.search)
 	api.Serve(d, api.Needs(access.Read, api.Op("listings", "get-listing", "GET /listings/{id}",
 		"Get a listing and how its advert was processed",
 		"Also for adverts that were rejected or are duplicates: audit gives the reasons. The ID is that of the listing. "+

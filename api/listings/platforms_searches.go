@@ -24,10 +24,7 @@ import (
 func (h Platforms) searches(d *api.Door) {
 	const path = "/platforms/{name}/searches/{search}"
 	op := func(role access.Role, id, method, summary, description string, errors ...int) huma.Operation {
-		return api.Needs(role, huma.Operation{
-			OperationID: id, Method: method, Path: path, Tags: []string{"platforms"}, Summary: summary,
-			Description: description, Errors: errors,
-		})
+		return api.Needs(role, api.Op("platforms", id, method+" "+path, summary, description, errors...))
 	}
 	api.Serve(d, op(access.Read, "get-platform-search", http.MethodGet, "Get a search of a site, with its lanes",
 		"All searches of a site are in its answer, too."), h.getSearch)

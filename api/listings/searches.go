@@ -35,43 +35,38 @@ type Searches struct {
 func (h Searches) Register(d *api.Door) {
 	h.door = d
 	h.told(d)
-	op := func(role access.Role, id, method, path, summary, description string, status int) api.TenantOperation {
-		return api.NeedsTenant(role, huma.Operation{
-			OperationID: id, Method: method, Path: path, Tags: []string{"searches"}, Summary: summary,
-			Description: description, Errors: []int{409}, DefaultStatus: status,
-		})
+	op := func(role access.Role, id, route, summary, description string, status int) api.TenantOperation {
+		return api.NeedsTenant(role, api.Op("searches", id, route, summary, description, status, 409))
 	}
-	api.ServeTenant(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search and send its news",
+	api.ServeTenant(d, op(access.Operate, "save-search", "POST /searches", "Save a search and send its news",
 		"From now on, news go to its targets: homes that are new to it, whose rent fell, or that are back. A home is reported "+
 			"once, however many adverts it has. Secrets and addresses of feeds are in this answer only. Nothing is sent to an "+
 			"e-mail address or a Telegram chat before its owner has confirmed it by the link in its first message, nor to a "+
 			"webhook before its host has sent back the challenge that it receives first.",
 		http.StatusCreated), h.add)
-	api.ServeTenant(d, op(access.Read, "list-searches", http.MethodGet, "/searches", "List the saved searches, by name",
-		"", 200), h.list)
-	api.ServeTenant(d, op(access.Read, "get-search", http.MethodGet, "/searches/{search}", "Get a saved search", "", 200),
-		h.get)
-	api.ServeTenant(d, op(access.Operate, "change-search", http.MethodPatch, "/searches/{search}", "Change a saved search",
+	api.ServeTenant(d, op(access.Read, "list-searches", "GET /searches", "List the saved searches, by name", "", 200),
+		h.list)
+	api.ServeTenant(d, op(access.Read, "get-search", "GET /searches/{search}", "Get a saved search", "", 200), h.get)
+	api.ServeTenant(d, op(access.Operate, "change-search", "PATCH /searches/{search}", "Change a saved search",
 		"Omitted fields are unchanged. Nothing is sent later for the time in which it was paused.", 200), h.change)
-	api.ServeTenant(d, op(access.Operate, "delete-search", http.MethodDelete, "/searches/{search}",
+	api.ServeTenant(d, op(access.Operate, "delete-search", "DELETE /searches/{search}",
 		"Delete a saved search with its feeds; news that wait are not sent", "", http.StatusNoContent), h.remove)
-	api.ServeTenant(d, op(access.Read, "try-search", http.MethodPost, "/searches/try",
-		"Try a search: what it would have found",
+	api.ServeTenant(d, op(access.Read, "try-search", "POST /searches/try", "Try a search: what it would have found",
 		"The homes that were published in the last days, are offered still, and meet the filter. Nothing is stored or sent.", 200),
 		h.try)
-	api.ServeTenant(d, op(access.Operate, "add-search-target", http.MethodPost, "/searches/{search}/targets",
+	api.ServeTenant(d, op(access.Operate, "add-search-target", "POST /searches/{search}/targets",
 		"Add a target to a saved search", "It receives what is found from now on; all but a feed have to be confirmed "+
 			"first. A secret, or the addresses of a feed, are in this answer only.", http.StatusCreated), h.addTarget)
-	api.ServeTenant(d, op(access.Operate, "challenge-search-target", http.MethodPost,
-		"/searches/{search}/targets/{target}/challenge", "Ask a webhook again to confirm that it wants news",
+	api.ServeTenant(d, op(access.Operate, "challenge-search-target",
+		"POST /searches/{search}/targets/{target}/challenge", "Ask a webhook again to confirm that it wants news",
 		"A webhook is sent a challenge when it is added. Where it could not send that back, or was stopped later, it is "+
 			"sent one again; until it has answered it is unconfirmed. While it is being asked, this changes nothing.",
 		http.StatusAccepted), h.challenge)
-	api.ServeTenant(d, op(access.Operate, "rotate-search-target", http.MethodPost,
-		"/searches/{search}/targets/{target}/rotate", "Replace the secret of a webhook, or the addresses of a feed",
+	api.ServeTenant(d, op(access.Operate, "rotate-search-target",
+		"POST /searches/{search}/targets/{target}/rotate", "Replace the secret of a webhook, or the addresses of a feed",
 		"They are in this answer only. A webhook is signed with both secrets for a while, each signature behind v1= and a "+
 			"comma between them; the addresses of a feed before are 404 at once.", http.StatusOK), h.rotateTarget)
-	api.ServeTenant(d, op(access.Operate, "delete-search-target", http.MethodDelete, "/searches/{search}/targets/{target}",
+	api.ServeTenant(d, op(access.Operate, "delete-search-target", "DELETE /searches/{search}/targets/{target}",
 		"Delete a target of a saved search; news that wait are not sent", "", http.StatusNoContent), h.removeTarget)
 	h.feeds(d)
 	h.subscriptions(d)

@@ -2,7 +2,6 @@ package listings
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -17,18 +16,13 @@ import (
 
 // told registers the operations on what saved searches have found and told.
 func (h Searches) told(d *api.Door) {
-	op := func(id, path, summary, description string) api.TenantOperation {
-		return api.NeedsTenant(access.Read, huma.Operation{
-			OperationID: id, Method: http.MethodGet, Path: path, Tags: []string{"searches"}, Summary: summary,
-			Description: description, RejectUnknownQueryParameters: true,
-		})
-	}
-	api.ServeTenant(d, op("list-search-deliveries", "/searches/{search}/deliveries",
-		"List the deliveries of a saved search",
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Query("searches", "list-search-deliveries",
+		"GET /searches/{search}/deliveries", "List the deliveries of a saved search",
 		"Each is a message to one of its targets, those that are due last first. One that has failed is a dead letter of the "+
-			"queue notify, and can be replayed."), h.deliveries)
-	api.ServeTenant(d, op("list-search-matches", "/searches/{search}/matches", "List what a saved search has found",
-		"One item for each event, the newest first, sent or not."), h.matches)
+			"queue notify, and can be replayed.")), h.deliveries)
+	api.ServeTenant(d, api.NeedsTenant(access.Read, api.Query("searches", "list-search-matches",
+		"GET /searches/{search}/matches", "List what a saved search has found",
+		"One item for each event, the newest first, sent or not.")), h.matches)
 }
 
 // The orders of these lists, for their cursors.

@@ -2,7 +2,6 @@ package outreach
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,9 +13,9 @@ import (
 
 // optOuts registers the list of those who have opted out.
 func (h Contacts) optOuts(d *api.Door, op func(
-	role access.Role, id, method, path, summary, description string,
+	role access.Role, id, route, summary, description string,
 ) api.TenantOperation) {
-	api.ServeTenant(d, op(access.Operate, "list-opt-outs", http.MethodGet, "/opt-outs",
+	api.ServeTenant(d, op(access.Operate, "list-opt-outs", "GET /opt-outs",
 		"List the contacts that are never written to", "The oldest contacts first; 10,000 contacts are looked at for a "+
 			"page, so one may be short, or empty, and not the last. Of people who are no contacts no number is kept, so "+
 			"they are not in it. The audit has each request."), h.listOptOuts)

@@ -2,10 +2,8 @@ package outreach
 
 import (
 	"context"
-	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/api"
@@ -16,28 +14,21 @@ import (
 
 // segments registers /segments.
 func (h Contacts) segments(d *api.Door) {
-	op := func(role access.Role, id, method, path, summary string) api.TenantOperation {
-		return api.NeedsTenant(role, huma.Operation{
-			OperationID: id, Method: method, Path: path, Tags: []string{"contacts"}, Summary: summary,
-			Errors: []int{409},
-		})
+	op := func(role access.Role, id, route, summary, description string, statuses ...int) api.TenantOperation {
+		return api.NeedsTenant(role, api.Op("contacts", id, route, summary, description, append(statuses, 409)...))
 	}
-	api.ServeTenant(d, op(access.Read, "list-segments", http.MethodGet, "/segments", "List the segments, by name"),
-		h.listSegments)
-	create := op(access.Operate, "create-segment", http.MethodPost, "/segments", "Save a filter of contacts as a segment")
-	create.DefaultStatus = http.StatusCreated
-	api.ServeTenant(d, create, h.createSegment)
-	api.ServeTenant(d, op(access.Read, "get-segment", http.MethodGet, "/segments/{segment}",
-		"Get a segment, and how many contacts it has"), h.getSegment)
-	api.ServeTenant(d, op(access.Operate, "change-segment", http.MethodPut, "/segments/{segment}",
-		"Change the name and the filter of a segment"), h.changeSegment)
-	part := op(access.Operate, "change-segment-part", http.MethodPatch, "/segments/{segment}",
-		"Change the name or the filter of a segment")
-	part.Description = "Omitted fields are unchanged, also where another request changes them at the same time. " +
-		part.Description
-	api.ServeTenant(d, part, h.changeSegmentPart)
-	api.ServeTenant(d, op(access.Operate, "delete-segment", http.MethodDelete, "/segments/{segment}",
-		"Delete a segment; its contacts stay"), h.deleteSegment)
+	api.ServeTenant(d, op(access.Read, "list-segments", "GET /segments", "List the segments, by name", ""), h.listSegments)
+	api.ServeTenant(d, op(access.Operate, "create-segment", "POST /segments", "Save a filter of contacts as a segment",
+		"", 201), h.createSegment)
+	api.ServeTenant(d, op(access.Read, "get-segment", "GET /segments/{segment}",
+		"Get a segment, and how many contacts it has", ""), h.getSegment)
+	api.ServeTenant(d, op(access.Operate, "change-segment", "PUT /segments/{segment}",
+		"Change the name and the filter of a segment", ""), h.changeSegment)
+	api.ServeTenant(d, op(access.Operate, "change-segment-part", "PATCH /segments/{segment}",
+		"Change the name or the filter of a segment",
+		"Omitted fields are unchanged, also where another request changes them at the same time."), h.changeSegmentPart)
+	api.ServeTenant(d, op(access.Operate, "delete-segment", "DELETE /segments/{segment}",
+		"Delete a segment; its contacts stay", ""), h.deleteSegment)
 }
 
 // A Segment is a saved filter.

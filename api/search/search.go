@@ -41,19 +41,13 @@ const queryTimeout = 5 * time.Second
 // Register implements api.Part.
 func (h Search) Register(d *api.Door) {
 	h.door = d
-	bounded := map[string]any{api.TimeoutKey: queryTimeout}
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "search", Method: http.MethodGet, Path: "/search", Tags: []string{"search"}, Metadata: bounded,
-		Summary: "Search pages", Errors: []int{400}, RejectUnknownQueryParameters: true,
-		Description: "Pages with all words come first; when there are few, pages with some of them follow. In q: words, " +
-			"\"a phrase\", -without, begin*, site:example.org, -site:, lang:fr, type:pdf, intitle:word. Filters combine; one " +
-			"that is given several times is any of its values. Pages of results are by position, not by number: pass next " +
-			"as after. A q that cannot be answered is a 400.",
-	}), h.search)
-	api.Serve(d, api.Needs(access.Read, huma.Operation{
-		OperationID: "suggest", Method: http.MethodGet, Path: "/search/suggest", Tags: []string{"search"}, Metadata: bounded,
-		Summary: "Complete the last word of a query", Errors: []int{400}, RejectUnknownQueryParameters: true,
-	}), h.suggest)
+	api.Serve(d, api.Needs(access.Read, api.Within(queryTimeout, api.Query("search", "search", "GET /search",
+		"Search pages", "Pages with all words come first; when there are few, pages with some of them follow. In q: words, "+
+			"\"a phrase\", -without, begin*, site:example.org, -site:, lang:fr, type:pdf, intitle:word. Filters combine; one "+
+			"that is given several times is any of its values. Pages of results are by position, not by number: pass next "+
+			"as after. A q that cannot be answered is a 400.", 400))), h.search)
+	api.Serve(d, api.Needs(access.Read, api.Within(queryTimeout, api.Query("search", "suggest", "GET /search/suggest",
+		"Complete the last word of a query", "", 400))), h.suggest)
 	api.Serve(d, api.Needs(access.Read, api.Op("search", "search-stats", "GET /search/stats",
 		"Get the size of the search index", "")), h.stats)
 	h.reindexing(d)
