@@ -73,7 +73,7 @@ func (a *Campaigns) TendCampaign(ctx context.Context, job CampaignJob) (campaign
 	}
 	if p.State == campaign.Queued && p.Due {
 		err := a.Store.Begin(ctx, job.Tenant, job.ID, a.Now())
-		if class, _ := fault.Of(err); err != nil && class != fault.Conflict { // it was changed meanwhile
+		if err != nil && fault.ClassOf(err) != fault.Conflict { // it was changed meanwhile
 			return p, err
 		}
 		if p, err = a.Store.Progress(ctx, job.Tenant, job.ID, a.Now()); err != nil {
@@ -105,7 +105,7 @@ func (a *Campaigns) freeze(ctx context.Context, job CampaignJob, p campaign.Prog
 	end := a.Now().Add(campaignWork)
 	for more = !p.Written; more && a.Now().Before(end); {
 		more, err = a.Messages.Freeze(ctx, job.Tenant, job.ID, freezeAtOnce, a.Now())
-		if class, _ := fault.Of(err); err != nil && class == fault.Invalid {
+		if fault.ClassOf(err) == fault.Invalid {
 			return true, a.Store.Abandon(ctx, job.Tenant, job.ID, err.Error(), a.Now())
 		}
 		if err == nil && p.State == campaign.Running {

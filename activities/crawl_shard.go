@@ -385,7 +385,7 @@ func (s *shard) store(ctx context.Context, batch []crawl.Result) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	err := s.Frontier.Record(ctx, s.run.ID, s.worker, batch)
-	switch class, _ := fault.Of(err); {
+	switch class := fault.ClassOf(err); {
 	case class != fault.Invalid:
 		return err
 	case len(batch) > 1:

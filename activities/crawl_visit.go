@@ -267,7 +267,7 @@ func unescaped(address string) string {
 
 // failed is the result of a URL without a whole answer.
 func failed(c crawl.Claim, err error) crawl.Result {
-	class, _ := fault.Of(err)
+	class := fault.ClassOf(err)
 	return crawl.Result{Claim: c, State: crawl.Failed, Error: cut(err.Error(), 500), ErrorClass: string(class)}
 }
 

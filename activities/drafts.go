@@ -102,7 +102,7 @@ func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result,
 		return result, stopped(ctx, err)
 	}
 	var own *ownError
-	switch class, _ := fault.Of(err); {
+	switch class := fault.ClassOf(err); {
 	case err == nil:
 		result = draft.Result{Request: r, Outcome: draft.Succeeded}
 	case errors.As(err, &own), errors.Is(err, web.ErrNoBrowser):
@@ -138,7 +138,7 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 		return nil, 0, err
 	}
 	found, unread := a.Reader.Extract(ctx, page.HTML, page.URL)
-	if class, _ := fault.Of(unread); unread != nil && !class.Final() {
+	if unread != nil && !fault.ClassOf(unread).Final() {
 		// Not Limited, which would say that the worker stops.
 		return nil, page.Status, &ownError{fault.Newf(fault.Transient, "read page: %w", unread)}
 	}

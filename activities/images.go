@@ -116,7 +116,7 @@ func (a *Images) missed(ctx context.Context, job ImageJob, cause error) error {
 	if ctx.Err() != nil { // the cause is the stop, not the image
 		return a.spared(ctx, job, &fault.Error{Class: fault.Transient, Err: fmt.Errorf("stopped in the middle: %w", cause)})
 	}
-	class, _ := fault.Of(cause)
+	class := fault.ClassOf(cause)
 	if class == fault.Limited { // our own limit, not a failure of the host
 		return a.spared(ctx, job, cause)
 	}

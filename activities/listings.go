@@ -278,7 +278,7 @@ func change(v listing.Version) string {
 // step; a revision that came after job.Revision is not touched.
 func (a *Listings) FailListing(ctx context.Context, job ListingJob) (ListingJob, error) {
 	p, err := a.Store.Raw(ctx, job.Ref.ID())
-	if class, _ := fault.Of(err); class == fault.Gone {
+	if fault.ClassOf(err) == fault.Gone {
 		return job, nil // nothing was stored that could be rejected
 	}
 	if err != nil || p.Revision > job.Revision && job.Revision > 0 {

@@ -226,7 +226,7 @@ func (v *visitor) open(ctx context.Context) (at cursor, err error) {
 		at.Stopped = stopped.why
 		return at, nil
 	}
-	if class, _ := fault.Of(err); class.Final() {
+	if fault.ClassOf(err).Final() {
 		at.Suspect = err.Error()
 		return at, v.suspect(ctx, scrape.SearchPages, at.Suspect)
 	}
@@ -270,13 +270,13 @@ func (v *visitor) visit(ctx context.Context, at *cursor, next scrape.Visit) erro
 	find, err := v.advert(ctx, at, next)
 	if err == nil {
 		err = v.Results.Found(ctx, v.job.Cycle, find)
-		if class, _ := fault.Of(err); err != nil && !class.Final() {
+		if err != nil && !fault.ClassOf(err).Final() {
 			return err
 		}
 	}
 	var stopped errStopped
 	var ours errOurs
-	class, _ := fault.Of(err)
+	class := fault.ClassOf(err)
 	switch {
 	case err == nil:
 		v.bad, v.gone = 0, 0
@@ -323,7 +323,7 @@ func (v *visitor) failed(ctx context.Context, at *cursor, ref listing.Ref, why e
 	if v.bad++; v.bad < scrape.FailedInARow {
 		return nil
 	}
-	if class, _ := fault.Of(why); !class.Final() { // the site is down: later, by the retry policy
+	if !fault.ClassOf(why).Final() { // the site is down: later, by the retry policy
 		return why
 	}
 	at.Suspect = "detail pages: " + why.Error()

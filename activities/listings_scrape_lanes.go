@@ -80,7 +80,7 @@ func (v *visitor) look(ctx context.Context, at *cursor, l scrape.Lane) error {
 			v.stopped(at, stopped, of.Name)
 			return nil
 		}
-		if class, _ := fault.Of(err); class.Final() && web.RefusalOf(err) == nil {
+		if fault.ClassOf(err).Final() && web.RefusalOf(err) == nil {
 			activity.GetLogger(ctx).Warn("newest search page could not be read", "platform", of.Platform, "search", of.Name,
 				"page", n, "err", err)
 			return nil

@@ -118,7 +118,7 @@ func (v *visitor) unreached(ctx context.Context, of scrape.Search, why error) er
 
 // transient makes fault.Gone, an unknown host name, transient: the search page came from that host, so it exists.
 func transient(err error) error {
-	if class, _ := fault.Of(err); class == fault.Gone {
+	if fault.ClassOf(err) == fault.Gone {
 		return &fault.Error{Class: fault.Transient, Err: err}
 	}
 	return err
@@ -140,8 +140,7 @@ func (v *visitor) loaded(ctx context.Context, kind string, err error) {
 	if _, ok := errors.AsType[errStopped](err); ok || ctx.Err() != nil {
 		return
 	}
-	class, _ := fault.Of(err)
-	v.count(ctx, "conveyor_scrape_pages", "kind", kind, "outcome", cmp.Or(string(class), "ok"))
+	v.count(ctx, "conveyor_scrape_pages", "kind", kind, "outcome", cmp.Or(string(fault.ClassOf(err)), "ok"))
 }
 
 // lookUp is how often the settings are read again during the wait for a turn.
@@ -183,7 +182,7 @@ func (v *visitor) until(ctx context.Context, of scrape.Search, at time.Time, apa
 func (v *visitor) explain(ctx context.Context, err error) error {
 	r := web.RefusalOf(err)
 	if r == nil {
-		class, _ := fault.Of(err)
+		class := fault.ClassOf(err)
 		if class != fault.Limited && ctx.Err() == nil {
 			_ = v.Trouble.Trouble(ctx, v.job.Platform, err.Error(), v.Now()) // the store may be the trouble
 		}

@@ -264,7 +264,7 @@ func parts[T any](ctx context.Context, list []T, work func([]T) error, refuse fu
 		return nil
 	}
 	_, err := safely(ctx, func() (struct{}, error) { return struct{}{}, work(list) })
-	class, _ := fault.Of(err)
+	class := fault.ClassOf(err)
 	switch {
 	case err == nil:
 		return nil

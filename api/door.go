@@ -424,7 +424,7 @@ func (g *Guard) standing(ctx context.Context, caller access.Caller) error {
 		t, err := g.o.Tenants.Get(ctx, caller.Tenant)
 		return t.Erasing, err
 	})
-	if class, _ := fault.Of(err); err != nil && class != fault.Gone { // one that is not there may be made later
+	if err != nil && fault.ClassOf(err) != fault.Gone { // one that is not there may be made later
 		return err
 	}
 	if erased {

@@ -235,7 +235,7 @@ func (g *gate) forbidden(ctx context.Context, r route, caller access.Caller) (wh
 			" belongs to " + caller.Tenant)
 	}
 	if err := g.guard.standing(ctx, caller); err != nil {
-		if class, _ := fault.Of(err); class == fault.Blocked {
+		if fault.ClassOf(err) == fault.Blocked {
 			why = "erased_tenant"
 		}
 		return why, Problem(ctx, g.log, err)

@@ -412,7 +412,7 @@ func (f *fresh[K, V]) get(
 	reading, cancel := context.WithTimeout(ctx, keysTimeout)
 	defer cancel()
 	got, err := read(reading, row.value, known)
-	if class, _ := fault.Of(err); err != nil && class != fault.Gone {
+	if err != nil && fault.ClassOf(err) != fault.Gone {
 		if known && now.Sub(row.read) <= keysGrace {
 			return row.value, row.err
 		}

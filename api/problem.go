@@ -145,7 +145,7 @@ func Answer(c *gin.Context, err error) {
 
 // Asked is the answer to an engine's error: a 400 that names the parameter, where its text can never be answered.
 func Asked(name, text string, err error) error {
-	if class, _ := fault.Of(err); class != fault.Invalid {
+	if fault.ClassOf(err) != fault.Invalid {
 		return err
 	}
 	return huma.Error400BadRequest("the query cannot be answered",

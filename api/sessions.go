@@ -168,7 +168,7 @@ func (h Sessions) open(ctx context.Context, in *openSessionInput) (*sessionOutpu
 	if err = errUnknownKey; isKey {
 		caller, err = guard.holder(ctx, id, sum)
 	}
-	if class, _ := fault.Of(err); err != nil && class == fault.Invalid {
+	if fault.ClassOf(err) == fault.Invalid {
 		return nil, guard.deny(in.gin, "open-session", caller, err)
 	}
 	if err != nil {
@@ -311,7 +311,7 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 	}
 	if err == nil {
 		wrong := guard.standing(ctx, caller)
-		if class, _ := fault.Of(wrong); wrong != nil && class != fault.Blocked {
+		if wrong != nil && fault.ClassOf(wrong) != fault.Blocked {
 			return nil, wrong
 		}
 		if wrong != nil {

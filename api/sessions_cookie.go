@@ -74,7 +74,7 @@ func (g *Guard) bySession(ctx context.Context, r *http.Request, lookUp func() er
 	sum := access.SumOf(g.sessionOf(r))
 	s, err := g.sessions.session(ctx, sum, lookUp)
 	now := g.o.Now()
-	if class, _ := fault.Of(err); class == fault.Gone ||
+	if class := fault.ClassOf(err); class == fault.Gone ||
 		err == nil && (!now.Before(s.EndsAt) || now.Sub(s.UsedAt) >= db.SessionIdle) {
 		return access.Caller{}, errSessionEnded
 	}
@@ -118,8 +118,7 @@ func (s *sessions) session(ctx context.Context, sum access.Sum, lookUp func() er
 // over says whether a session that let somebody in is known to be over. That it is not used meanwhile does not end it.
 func (s *sessions) over(ctx context.Context, sum access.Sum, now time.Time) bool {
 	row, err := s.session(ctx, sum, func() error { return nil })
-	class, _ := fault.Of(err)
-	return class == fault.Gone || err == nil && !now.Before(row.EndsAt)
+	return fault.ClassOf(err) == fault.Gone || err == nil && !now.Before(row.EndsAt)
 }
 
 // used stores the last use of a session, at most once in usedEvery, beside the request.
@@ -154,7 +153,7 @@ func (g *Guard) known(c *gin.Context, operation string) (access.Caller, error) {
 		caller, err := g.bySession(ctx, c.Request, func() error {
 			return take(ctx, g.o.Addresses, Network(c), "too many sessions from your address")
 		})
-		switch class, _ := fault.Of(err); {
+		switch class := fault.ClassOf(err); {
 		case class == fault.Invalid: // not counted: a tab that is left open asks again and again
 			c.Header("Set-Cookie", g.sessionCookie("", 0))
 			return caller, unauthorized(err)
@@ -174,7 +173,7 @@ func (g *Guard) known(c *gin.Context, operation string) (access.Caller, error) {
 	if err == nil {
 		caller, err = g.caller(ctx, secret)
 	}
-	if class, _ := fault.Of(err); class == fault.Invalid {
+	if fault.ClassOf(err) == fault.Invalid {
 		return caller, g.deny(c, operation, caller, err)
 	}
 	if err != nil {

@@ -103,7 +103,7 @@ func (s *Listings) scraped(ctx context.Context, from source, batch []amqp.Delive
 		return errs
 	}
 	receipts, err := s.Store.Receive(ctx, arrivals, from.now())
-	if class, _ := fault.Of(err); class.Final() && len(arrivals) > 1 {
+	if fault.ClassOf(err).Final() && len(arrivals) > 1 {
 		// One of them is more than Postgres takes: find it, so that the others go on.
 		for _, i := range at {
 			errs[i] = s.scraped(ctx, from, batch[i:i+1])[0]

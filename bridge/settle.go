@@ -47,7 +47,7 @@ func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []err
 ) {
 	for i, d := range batch {
 		err := errs[i]
-		class, _ := fault.Of(err)
+		class := fault.ClassOf(err)
 		outcome := "done"
 		var failed *launch.Failed
 		switch {

@@ -121,7 +121,6 @@ func failed(span trace.Span, err error) {
 	if err == nil {
 		return
 	}
-	class, _ := fault.Of(err)
 	span.SetStatus(codes.Error, err.Error())
-	span.SetAttributes(semconv.ErrorTypeKey.String(string(class)))
+	span.SetAttributes(semconv.ErrorTypeKey.String(string(fault.ClassOf(err))))
 }

@@ -89,7 +89,7 @@ func CrawlDraft(ctx workflow.Context, in DraftInput) (DraftResult, error) {
 	case temporal.IsCanceledError(err):
 		return DraftResult{}, err
 	case err != nil: // a panic, or this page crashed one worker after another
-		class, _ := fault.Of(Fault(err))
+		class := fault.ClassOf(Fault(err))
 		why := message(err)
 		if _, lost := errors.AsType[*temporal.TimeoutError](err); lost {
 			why = fmt.Sprintf("the worker that loaded it died or hung, at the last of %d tries", crawlTries)

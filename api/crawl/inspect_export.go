@@ -91,7 +91,7 @@ func (h Crawls) warc(ctx context.Context, w *api.Export, in *crawlExportInput) {
 			return
 		}
 		record, err := h.Blobs.Open(ctx, body.Key)
-		if class, _ := fault.Of(err); err != nil && class == fault.Gone {
+		if fault.ClassOf(err) == fault.Gone {
 			h.door.Log.WarnContext(ctx, "stored answer is not there", "crawl_run_id", in.ID, "url_id", body.ID)
 			continue
 		}

@@ -550,7 +550,7 @@ func (h Drafts) open(ctx context.Context, id uuid.UUID, name string) (*blob.Obje
 		return nil, fault.Newf(fault.Gone, "draft %s has no file %.80q", d.ID, name)
 	}
 	object, err := h.Blobs.Open(ctx, d.Files[i].Key)
-	if class, _ := fault.Of(err); class == fault.Invalid || class == fault.Gone { // its text names folders of the store
+	if class := fault.ClassOf(err); class == fault.Invalid || class == fault.Gone { // its text names folders of the store
 		h.door.Log.WarnContext(ctx, "a file of a draft is not there", "draft_id", d.ID, "err", err)
 		err = fault.Newf(fault.Gone, "the file %s of draft %s is not stored any more", name, d.ID)
 	}

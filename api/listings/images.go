@@ -52,7 +52,7 @@ func (h Images) get(c *gin.Context) {
 		key = "images/" + key
 	}
 	object, err := h.Blobs.Open(c.Request.Context(), key)
-	switch class, _ := fault.Of(err); class {
+	switch fault.ClassOf(err) {
 	case fault.Invalid, fault.Gone: // the blob store's own text names its folders
 		err = fault.Newf(fault.Gone, "there is no picture %.120q", key)
 	}

@@ -99,7 +99,7 @@ func (h Searches) subscription(c *gin.Context, deed *subscriptionDeed) {
 		s, err = h.Store.Subscription(ctx, sum)
 	}
 	view := subscriptionView{Language: s.Language, Name: s.Name, Label: s.Label}
-	switch class, _ := fault.Of(err); {
+	switch class := fault.ClassOf(err); {
 	case class == fault.Gone:
 		view.Says = "This link leads nowhere any more: nothing is sent by it. · Ce lien n’est plus valide : plus rien n’est " +
 			"envoyé par lui."

@@ -415,7 +415,7 @@ func (h Campaigns) start(ctx context.Context, tenant string, in *startCampaignIn
 	default:
 		c, err = h.Store.Schedule(ctx, tenant, in.ID, at, by, now)
 	}
-	if class, _ := fault.Of(err); class == fault.Conflict && !at.After(now) {
+	if fault.ClassOf(err) == fault.Conflict && !at.After(now) {
 		// The same request, whose answer was lost, may have started it.
 		if stored, e := h.Store.Get(ctx, tenant, in.ID); e == nil && stored.State == campaign.Running {
 			return h.output(ctx, stored), nil

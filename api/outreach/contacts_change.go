@@ -169,7 +169,7 @@ func (h Contacts) put(ctx context.Context, tenant string, in *putContactInput) (
 // that is stored. bare says that nothing is left of a name that was made so.
 func (h Contacts) rename(ctx context.Context, tenant string, b ContactPut, c *contact.Contact) (bare bool, err error) {
 	stored, err := h.Store.Find(ctx, tenant, c.Key)
-	if class, _ := fault.Of(err); err != nil && class != fault.Gone {
+	if err != nil && fault.ClassOf(err) != fault.Gone {
 		return false, err
 	}
 	given := b.GivenName.instead(c.GivenName, stored.GivenName)

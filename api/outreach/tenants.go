@@ -137,7 +137,7 @@ func (h Tenants) create(ctx context.Context, in *createTenantInput) (*createTena
 		},
 	}
 	status, wrong := http.StatusCreated, h.door.Tenants.Create(ctx, want, api.CallerOf(ctx).Name)
-	if class, _ := fault.Of(wrong); wrong != nil && class != fault.Conflict {
+	if wrong != nil && fault.ClassOf(wrong) != fault.Conflict {
 		return nil, wrong
 	}
 	t, err := h.door.Tenants.Get(ctx, b.ID)

@@ -238,7 +238,7 @@ func (h Tenants) exportFiles(ctx context.Context, w *api.Export, archive *zip.Wr
 		for _, f := range list {
 			after = f.Upload
 			file, err := h.Files.OpenRange(ctx, f.Key, 0, -1)
-			if class, _ := fault.Of(err); err != nil && class == fault.Gone {
+			if fault.ClassOf(err) == fault.Gone {
 				m.Missing = append(m.Missing, f.Upload)
 				continue
 			}

@@ -257,7 +257,7 @@ func (h Uploads) start(ctx context.Context, tenant string, in *uploadInput) (*ap
 		defer leave()
 	}
 	released, err := h.Store.Release(ctx, u.Tenant, u.ID, api.CallerOf(ctx).Name, h.door.Now())
-	if class, _ := fault.Of(err); class == fault.Conflict {
+	if fault.ClassOf(err) == fault.Conflict {
 		if now, lost := h.Store.Get(ctx, tenant, in.Upload); lost == nil && now.State == dboutreach.UploadDone {
 			released, err = now, nil // it was started before
 		}
@@ -397,7 +397,7 @@ func (h Uploads) look(ctx context.Context, u dboutreach.Upload, plan *contact.Pl
 
 // unreadable is the answer to an error of reading a file: one that is no longer kept is a conflict.
 func (h Uploads) unreadable(u dboutreach.Upload, err error) error {
-	if class, _ := fault.Of(err); class == fault.Gone {
+	if fault.ClassOf(err) == fault.Gone {
 		return notKept(u)
 	}
 	return err

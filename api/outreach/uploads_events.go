@@ -51,7 +51,7 @@ func (h Uploads) events(ctx context.Context, tenant string, in *uploadInput) (*h
 		var last []byte
 		for sent := time.Now(); ; {
 			doc, ended, err := h.event(ctx, tenant, u.ID)
-			switch class, _ := fault.Of(err); {
+			switch class := fault.ClassOf(err); {
 			case err != nil && class == fault.Gone, ctx.Err() != nil:
 				return
 			case err == nil && ended:

@@ -224,7 +224,7 @@ func (h Uploads) admitted(
 	if in.Key != "" {
 		id := uuid.NewSHA1(uploadKeys, []byte(tenant+"\x00"+in.Key))
 		u, err = h.Store.Get(ctx, tenant, id)
-		if class, _ := fault.Of(err); err == nil || class != fault.Gone {
+		if err == nil || fault.ClassOf(err) != fault.Gone {
 			return u, func() {}, err
 		}
 		u = dboutreach.Upload{ID: id}
@@ -306,7 +306,7 @@ func (h Uploads) receive(ctx context.Context, in *createUploadInput, u dboutreac
 // unsure is called when no row is known to be stored: the file stays while there may be one. A COMMIT that was not
 // answered may be over after the row was looked for; retention deletes a file that no row has.
 func (h Uploads) unsure(ctx context.Context, u dboutreach.Upload, err error, discard *bool) error {
-	if class, _ := fault.Of(err); class == fault.Transient && errors.Is(err, dboutreach.ErrMayBeStored) {
+	if fault.ClassOf(err) == fault.Transient && errors.Is(err, dboutreach.ErrMayBeStored) {
 		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.RequestTimeout)
 		defer cancel()
 		there, lost := h.Store.Get(looking, u.Tenant, u.ID)

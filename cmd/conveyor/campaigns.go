@@ -126,7 +126,7 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks, after
 		reports, inbound, unread := h.readWebhook(e)
 		done, err := store.ApplyRead(ctx, e.ID, reports, inbound, unread, time.Now())
 		h.unknownWriters(ctx, done)
-		if class, _ := fault.Of(err); class == fault.Invalid {
+		if fault.ClassOf(err) == fault.Invalid {
 			err = store.Fail(ctx, e.ID, err.Error(), time.Now())
 		}
 		if err != nil {

@@ -98,7 +98,7 @@ func (c *importDraftsCmd) each(ctx context.Context, from *sql.DB, store *dbdraft
 		}
 		if store != nil {
 			err := store.PersistDraft(ctx, r, d, time.Now())
-			class, _ := fault.Of(err)
+			class := fault.ClassOf(err)
 			switch {
 			case class == fault.Conflict:
 				t.refuse(t.rows, values["event_id"], errors.New("its crawl request was canceled"))

@@ -166,7 +166,7 @@ func (s notices) close() {
 // it does not have is waited for.
 func (s notices) Send(ctx context.Context, n saved.Notice) error {
 	plain, err := s.box.Open(saved.TargetPurpose(n.Target), n.Sealed.Key, n.Sealed.Box)
-	if class, _ := fault.Of(err); err != nil && class == fault.Limited {
+	if fault.ClassOf(err) == fault.Limited {
 		return err
 	}
 	if err == nil {

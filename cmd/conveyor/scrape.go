@@ -241,7 +241,7 @@ func read(ctx context.Context, readers activities.PageReader, site platform.Plat
 	_, noSearch := site.SearchRequest(p.Asked, 1)
 	results, notSearch := readers.ReadSearch(ctx, site.Name(), p)
 	advert, notAdvert := readers.ReadAdvert(ctx, site.Name(), p)
-	class, _ := fault.Of(notAdvert)
+	class := fault.ClassOf(notAdvert)
 	switch {
 	case notAdvert == nil && (noSearch != nil || notSearch != nil):
 		r.Kind, r.Advert = "detail", &advert

@@ -136,7 +136,7 @@ func (b *Browser) Load(ctx context.Context, r web.Request) (web.Page, error) {
 }
 
 func outcome(ctx context.Context, err error) string {
-	class, _ := fault.Of(err)
+	class := fault.ClassOf(err)
 	switch {
 	case err == nil:
 		return "ok"

@@ -364,7 +364,7 @@ func (t *tab) content(ctx context.Context) ([]byte, error) {
 	for tries := 0; ; tries++ {
 		soon, cancel := context.WithTimeout(ctx, stopGrace)
 		html, err := t.html(soon)
-		class, _ := fault.Of(err)
+		class := fault.ClassOf(err)
 		busy := soon.Err() != nil
 		cancel()
 		switch {

@@ -205,9 +205,8 @@ func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) 
 		semconv.HTTPRequestMethodKey.String(req.Method), semconv.ServerAddress(u.Hostname())))
 	defer func() {
 		if err != nil {
-			class, _ := fault.Of(err)
 			span.SetStatus(codes.Error, err.Error())
-			span.SetAttributes(semconv.ErrorTypeKey.String(string(class)))
+			span.SetAttributes(semconv.ErrorTypeKey.String(string(fault.ClassOf(err))))
 		}
 		span.End()
 	}()
@@ -360,7 +359,7 @@ var errTimeout = errors.New("timed out")
 
 // failed classifies what went wrong on the way: guard, names, network, time.
 func (c *Client) failed(ctx context.Context, err error) error {
-	switch class, _ := fault.Of(err); {
+	switch class := fault.ClassOf(err); {
 	case class != fault.Transient:
 		return err
 	case errors.Is(context.Cause(ctx), errTimeout):
@@ -375,7 +374,7 @@ func (c *Client) failed(ctx context.Context, err error) error {
 // for a host that does not exist, Transient for the rest. What has another class already keeps it.
 func Fault(err error) error {
 	var dns *net.DNSError
-	switch class, _ := fault.Of(err); {
+	switch class := fault.ClassOf(err); {
 	case class != fault.Transient:
 		return err
 	case errors.Is(err, ssrf.ErrProhibitedPort):

@@ -174,7 +174,7 @@ func unreached(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, syscall.ECONNREFUSED) {
 		return false
 	}
-	if class, _ := fault.Of(Fault(err)); class == fault.Invalid {
+	if fault.ClassOf(Fault(err)) == fault.Invalid {
 		return false
 	}
 	if notFound(err) {

@@ -155,9 +155,8 @@ func (k *known) believed(now time.Time) bool {
 
 // held is the error of a reading for callers that have not asked: where it may pass, they have to wait, for an hour.
 func (k *known) held(now time.Time) error {
-	class, _ := fault.Of(k.err)
 	wait := k.until.Sub(now)
-	if class.Final() || wait <= 0 || !k.failing.IsZero() && now.Sub(k.failing) >= robotsPatience {
+	if fault.ClassOf(k.err).Final() || wait <= 0 || !k.failing.IsZero() && now.Sub(k.failing) >= robotsPatience {
 		return k.err
 	}
 	return &fault.Error{Class: fault.Limited, After: wait, Err: k.err}

@@ -226,7 +226,7 @@ func (w *Webhooks) refused(status int, retryAfter string) error {
 // later: while our network is away, a name server nearby may say so of each.
 func (w *Webhooks) failed(ctx context.Context, err error, reached bool) error {
 	refused := w.o.Fault(err)
-	class, _ := fault.Of(refused)
+	class := fault.ClassOf(refused)
 	switch {
 	case class == fault.Invalid:
 		return fault.Newf(fault.Invalid, "webhook: %w", refused)

@@ -213,7 +213,7 @@ func (l *Login) exchange(ctx context.Context, code string, k kept) (who access.C
 		return who, fail(Invalid, "there is no ID token in the answer, or a too long one")
 	}
 	t, claims, err := l.v.check(ctx, text, l.c.ID)
-	if class, _ := fault.Of(err); err != nil && class == fault.Transient {
+	if fault.ClassOf(err) == fault.Transient {
 		return who, &Failure{Away, err}
 	}
 	if err != nil {

@@ -294,7 +294,7 @@ func (e *Engine) write(ctx context.Context, lines []line, create bool) error {
 	for _, index := range all {
 		for part := range parts(lines, e.partSize) {
 			err := e.bulk(ctx, index, part)
-			if class, _ := fault.Of(err); err != nil && !class.Final() {
+			if err != nil && !fault.ClassOf(err).Final() {
 				return err
 			}
 			wrong = append(wrong, err)
@@ -338,7 +338,7 @@ func (e *Engine) bulk(ctx context.Context, index string, lines []line) error {
 	err := e.send(ctx, writeTime, http.MethodPost, "/"+writeAlias(index)+"/_bulk", query, body.Bytes(),
 		"application/x-ndjson", &answer)
 	if err != nil {
-		if class, _ := fault.Of(err); class == fault.Invalid && len(lines) > 1 { // such as 413: one of them is the cause
+		if fault.ClassOf(err) == fault.Invalid && len(lines) > 1 { // such as 413: one of them is the cause
 			half := len(lines) / 2
 			first, second := e.bulk(ctx, index, lines[:half]), e.bulk(ctx, index, lines[half:])
 			return firstToPass(first, second)
