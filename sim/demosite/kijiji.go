@@ -148,29 +148,6 @@ func (s *Site) kijijiResults(h *half, at string, n, total int, top, main []shown
 			}
 		}
 	}
-	offset := (n - 1) * kijijiPage
-	root := map[string]any{
-		"__typename": "Query",
-		"userLocale": kijijiLocale,
-		"searchResultsPageByUrl:" + at: map[string]any{
-			"__typename": "SearchResultsPage",
-			"controls": map[string]any{"__typename": "SearchControls", "filtering": []any{}, "sorting": []any{
-				map[string]any{"__typename": "SortOption", "by": "DATE", "direction": "DESC", "label": "Most recent",
-					"isSelected": true}}},
-			"pagination": map[string]any{"__typename": "Pagination", "offset": offset, "limit": kijijiPage, "totalCount": total},
-			"searchQuery": map[string]any{
-				"__typename": "SearchQuery", "area": nil, "keywords": "", "filters": []any{}, "seoUrl": here + kijijiPath,
-				"category": ref{"Category:37"}, "location": ref{"Location:1700281"}, "canonicalUrl": here + at,
-				"searchString": fmt.Sprintf("sort=DATE&order=DESC&type=OFFER&offset=%d&limit=40&topAdCount=6&keywords="+
-					"&category=37&location=1700281&eaTopAdPosition=1", offset),
-			},
-			"results": map[string]any{
-				"__typename": "SearchResults", "topListings": refs[0], "clusters": nil,
-				fmt.Sprintf(`mainListings({"pagination":{"limit":%d,"offset":%d}})`, kijijiPage, offset): refs[1],
-			},
-		},
-		"searchState": map[string]any{"pageViewType": "LIST", "currentPage": n},
-	}
 	lang, category := "en", "apartments-condos"
 	if strings.HasPrefix(at, "/b-appartement-condo/") {
 		lang, category = "fr", "appartement-condo"
@@ -202,13 +179,40 @@ func (s *Site) kijijiResults(h *half, at string, n, total int, top, main []shown
 	} else {
 		fmt.Fprintf(&p, `<script id="__NEXT_DATA__" type="application/json">{"props":{"pageProps":{"__APOLLO_STATE__":`+
 			`{"ROOT_QUERY":%s%s,%s}},"__N_SSP":true},"page":"/srp/[...categoryOrLocation]","query":%s,"buildId":"demo",`+
-			`"locale":"%s","locales":["en","fr"],"defaultLocale":"en"}</script>`, encode(root), entries.Bytes(), kijijiCommon,
+			`"locale":"%s","locales":["en","fr"],"defaultLocale":"en"}</script>`, encode(kijijiQuery(at, n, total, refs)), entries.Bytes(), kijijiCommon,
 			encode(map[string]any{
 				"params": strings.TrimPrefix(at, "/b-"+category+"/"), "categoryOrLocation": []string{category},
 			}), lang)
 	}
 	foot(&p)
 	return htmlReply(p.Bytes())
+}
+
+// kijijiQuery is the root of a search page's cache: refs are the adverts that are paid for, and the others.
+func kijijiQuery(at string, n, total int, refs [2][]ref) map[string]any {
+	offset := (n - 1) * kijijiPage
+	return map[string]any{
+		"__typename": "Query",
+		"userLocale": kijijiLocale,
+		"searchResultsPageByUrl:" + at: map[string]any{
+			"__typename": "SearchResultsPage",
+			"controls": map[string]any{"__typename": "SearchControls", "filtering": []any{}, "sorting": []any{
+				map[string]any{"__typename": "SortOption", "by": "DATE", "direction": "DESC", "label": "Most recent",
+					"isSelected": true}}},
+			"pagination": map[string]any{"__typename": "Pagination", "offset": offset, "limit": kijijiPage, "totalCount": total},
+			"searchQuery": map[string]any{
+				"__typename": "SearchQuery", "area": nil, "keywords": "", "filters": []any{}, "seoUrl": here + kijijiPath,
+				"category": ref{"Category:37"}, "location": ref{"Location:1700281"}, "canonicalUrl": here + at,
+				"searchString": fmt.Sprintf("sort=DATE&order=DESC&type=OFFER&offset=%d&limit=40&topAdCount=6&keywords="+
+					"&category=37&location=1700281&eaTopAdPosition=1", offset),
+			},
+			"results": map[string]any{
+				"__typename": "SearchResults", "topListings": refs[0], "clusters": nil,
+				fmt.Sprintf(`mainListings({"pagination":{"limit":%d,"offset":%d}})`, kijijiPage, offset): refs[1],
+			},
+		},
+		"searchState": map[string]any{"pageViewType": "LIST", "currentPage": n},
+	}
 }
 
 // kijijiCommon are entries that every page's cache has.

@@ -133,94 +133,110 @@ func (s *Server) Taken() []Email {
 }
 
 func (s *Server) serve(conn net.Conn) {
+	c := &session{Server: s, conn: conn, email: Email{TLS: s.o.Implicit}}
 	s.mu.Lock()
-	var trick Trick
 	if len(s.tricks) > 0 {
-		trick, s.tricks = s.tricks[0], s.tricks[1:]
+		c.trick, s.tricks = s.tricks[0], s.tricks[1:]
 	}
 	s.mu.Unlock()
-	e := Email{TLS: s.o.Implicit}
 	if s.o.Implicit {
-		conn = tls.Server(conn, s.config)
+		c.conn = tls.Server(conn, s.config)
 	}
-	text := textproto.NewConn(conn)
-	// say answers, unless the trick is for this command; it is false when the connection is over.
-	say := func(at, answer string) bool {
-		switch {
-		case trick.At != at:
-		case trick.Hang:
-			_, _ = io.Copy(io.Discard, bufio.NewReader(conn)) // until the client gives up
-			return false
-		case trick.Drop:
-			return false
-		default:
-			answer = trick.Answer
-		}
-		return text.PrintfLine("%s", answer) == nil
-	}
-	if !say("CONNECT", "220 smtptest ESMTP") {
-		return
-	}
-	for {
-		line, err := text.ReadLine()
+	c.text = textproto.NewConn(c.conn)
+	for more := c.say("CONNECT", "220 smtptest ESMTP"); more; {
+		line, err := c.text.ReadLine()
 		if err != nil {
 			return
 		}
 		verb, rest, _ := strings.Cut(line, " ")
-		more := true
-		switch verb = strings.ToUpper(verb); verb {
-		case "EHLO", "HELO":
-			for _, can := range s.offers(e.TLS) {
-				more = more && text.PrintfLine("250-%s", can) == nil
-			}
-			more = more && say("EHLO", "250 8BITMIME")
-		case "STARTTLS":
-			if more = say("STARTTLS", "220 go on"); more {
-				conn = tls.Server(conn, s.config)
-				text, e.TLS = textproto.NewConn(conn), true
-			}
-		case "AUTH":
-			e.Auth = rest
-			for _, asks := range map[string][]string{"LOGIN": {"Username:", "Password:"}, "CRAM-MD5": {"<1@smtptest>"}}[rest] {
-				_ = text.PrintfLine("334 %s", base64.StdEncoding.EncodeToString([]byte(asks)))
-				said, err := text.ReadLine()
-				if err != nil {
-					return
-				}
-				e.Auth += " " + said
-			}
-			more = say("AUTH", "235 2.7.0 welcome")
-		case "MAIL":
-			e.From = address(rest)
-			more = say("MAIL", "250 2.1.0 sender ok")
-		case "RCPT":
-			e.To = address(rest)
-			more = say("RCPT", "250 2.1.5 recipient ok")
-		case "DATA":
-			if more = say("DATA", "354 go on"); !more || trick.At == "DATA" {
-				break
-			}
-			body, err := text.ReadDotBytes()
-			if err != nil {
-				return
-			}
-			e.Text = string(body)
-			if trick.At != "END" || trick.Drop {
-				s.mu.Lock()
-				s.taken = append(s.taken, e)
-				s.mu.Unlock()
-			}
-			more = say("END", "250 2.0.0 taken")
-		case "QUIT":
-			_ = text.PrintfLine("221 bye")
-			return
-		default:
-			more = text.PrintfLine("500 5.5.1 what?") == nil
-		}
-		if !more {
-			return
-		}
+		more = c.answer(strings.ToUpper(verb), rest)
 	}
+}
+
+// A session is one connection of a client.
+type session struct {
+	*Server
+
+	conn  net.Conn
+	text  *textproto.Conn
+	trick Trick
+	email Email // as far as it is told
+}
+
+// say answers, unless the trick is for this command; it is false when the connection is over.
+func (c *session) say(at, answer string) bool {
+	switch {
+	case c.trick.At != at:
+	case c.trick.Hang:
+		_, _ = io.Copy(io.Discard, bufio.NewReader(c.conn)) // until the client gives up
+		return false
+	case c.trick.Drop:
+		return false
+	default:
+		answer = c.trick.Answer
+	}
+	return c.text.PrintfLine("%s", answer) == nil
+}
+
+// answer answers a command; it is false when the connection is over.
+func (c *session) answer(verb, rest string) bool {
+	switch verb {
+	case "EHLO", "HELO":
+		for _, can := range c.offers(c.email.TLS) {
+			if c.text.PrintfLine("250-%s", can) != nil {
+				return false
+			}
+		}
+		return c.say("EHLO", "250 8BITMIME")
+	case "STARTTLS":
+		if !c.say("STARTTLS", "220 go on") {
+			return false
+		}
+		c.conn = tls.Server(c.conn, c.config)
+		c.text, c.email.TLS = textproto.NewConn(c.conn), true
+		return true
+	case "AUTH":
+		c.email.Auth = rest
+		for _, asks := range map[string][]string{"LOGIN": {"Username:", "Password:"}, "CRAM-MD5": {"<1@smtptest>"}}[rest] {
+			_ = c.text.PrintfLine("334 %s", base64.StdEncoding.EncodeToString([]byte(asks)))
+			said, err := c.text.ReadLine()
+			if err != nil {
+				return false
+			}
+			c.email.Auth += " " + said
+		}
+		return c.say("AUTH", "235 2.7.0 welcome")
+	case "MAIL":
+		c.email.From = address(rest)
+		return c.say("MAIL", "250 2.1.0 sender ok")
+	case "RCPT":
+		c.email.To = address(rest)
+		return c.say("RCPT", "250 2.1.5 recipient ok")
+	case "DATA":
+		return c.data()
+	case "QUIT":
+		_ = c.text.PrintfLine("221 bye")
+		return false
+	}
+	return c.text.PrintfLine("500 5.5.1 what?") == nil
+}
+
+// data takes the text of an e-mail.
+func (c *session) data() bool {
+	if more := c.say("DATA", "354 go on"); !more || c.trick.At == "DATA" {
+		return more
+	}
+	body, err := c.text.ReadDotBytes()
+	if err != nil {
+		return false
+	}
+	c.email.Text = string(body)
+	if c.trick.At != "END" || c.trick.Drop {
+		c.mu.Lock()
+		c.taken = append(c.taken, c.email)
+		c.mu.Unlock()
+	}
+	return c.say("END", "250 2.0.0 taken")
 }
 
 // offers are the lines of its answer to EHLO, but for the last one.
