@@ -59,17 +59,11 @@ SELECT $1, md5(h.host || '/' || n)::uuid, 1, 1 + n %% 5, 'QUEUED', h.host, 'http
     now()
 FROM generate_series(0, %d) n CROSS JOIN LATERAL (SELECT 'host-' || lpad((%s)::text, 4, '0') || '.example' AS host) h`
 
-// frontier claims URLs of a large frontier and finishes them, as workers do but for the requests.
-func (h *system) frontier(ctx context.Context, of shape, report *Report) error {
-	pool, err := pgxpool.New(ctx, h.db.Config().ConnString())
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	crawls := dbcrawl.NewCrawls(pool)
+// fillFrontier makes a run with a large frontier.
+func (h *system) fillFrontier(ctx context.Context, crawls *dbcrawl.Crawls, of shape) (crawl.Run, error) {
 	root, err := web.Canonical("https://host-0000.example/")
 	if err != nil {
-		return err
+		return crawl.Run{}, err
 	}
 	settings := crawl.Defaults
 	settings.MaxPages = 5_000_000
@@ -78,22 +72,37 @@ func (h *system) frontier(ctx context.Context, of shape, report *Report) error {
 		SeedURL: root.URL, Root: root, AllowedHosts: []string{root.Host}, Settings: settings, By: "bench",
 	}, time.Now().Add(24*time.Hour))
 	if err != nil {
-		return err
+		return run, err
 	}
-	defer func() { // it is in the way of what is measured next
-		_, _ = h.db.Exec(context.WithoutCancel(ctx),
-			"TRUNCATE crawl_runs, crawl_urls, crawl_links, crawl_tries, crawl_rates, crawl_holds")
-	}()
 	if _, err := h.db.Exec(ctx, fmt.Sprintf(sqlFrontierFill, frontierURLs-1, of.host), run.ID); err != nil {
-		return fmt.Errorf("fill: %w", err)
+		return run, fmt.Errorf("fill: %w", err)
 	}
 	for _, sql := range []string{
 		fmt.Sprintf("UPDATE crawl_runs SET discovered = discovered + %d, admitted = admitted + %[1]d", frontierURLs),
 		"VACUUM ANALYZE crawl_urls",
 	} {
 		if _, err := h.db.Exec(ctx, sql); err != nil {
-			return err
+			return run, err
 		}
+	}
+	return run, nil
+}
+
+// frontier claims URLs of a large frontier and finishes them, as workers do but for the requests.
+func (h *system) frontier(ctx context.Context, of shape, report *Report) error {
+	pool, err := pgxpool.New(ctx, h.db.Config().ConnString())
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	crawls := dbcrawl.NewCrawls(pool)
+	defer func() { // it is in the way of what is measured next
+		_, _ = h.db.Exec(context.WithoutCancel(ctx),
+			"TRUNCATE crawl_runs, crawl_urls, crawl_links, crawl_tries, crawl_rates, crawl_holds")
+	}()
+	run, err := h.fillFrontier(ctx, crawls, of)
+	if err != nil {
+		return err
 	}
 	f := Frontier{Shape: of.shape}
 	var mu sync.Mutex

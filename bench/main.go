@@ -109,14 +109,8 @@ func run(ctx context.Context, o options) (report Report, err error) {
 	if err != nil {
 		return report, fmt.Errorf("-only: %w", err)
 	}
-	if o.only == extractionName { // needs no services
-		return report, extraction(&report, o.without)
-	}
-	if o.only == relevanceName { // nor does this
-		return report, relevance(ctx, &report)
-	}
-	if o.only == freshnessName { // nor this
-		return report, fresh(&report)
+	if alone := withoutServices(ctx, o, &report)[o.only]; alone != nil {
+		return report, alone()
 	}
 	h, err := open(ctx, o.binary, o.oneProcess)
 	if err != nil {
@@ -157,47 +151,14 @@ func run(ctx context.Context, o options) (report Report, err error) {
 		{"search among 100,000", func() error { return h.search(ctx, &report) }},
 		{"memory over 50,000", func() error { return h.memory(ctx, ours, adverts, 50_000, &report) }},
 	}
-	if o.oneProcess { // a site is scraped by one worker at a time, and a page is Chromium's work, on any system
-		scenarios = append(scenarios,
-			scenario{"scrape by http", func() error { return h.scrape(ctx, "http", 600, &report) }},
-			scenario{"scrape by browser", func() error { return h.scrape(ctx, "browser", 120, &report) }},
-			scenario{"scrape 200 cycles", func() error { return h.scrapeMemory(ctx, 200, &report) }},
-			scenario{extractionName, func() error { return extraction(&report, o.without) }},
-			scenario{freshnessName, func() error { return fresh(&report) }},
-			scenario{relevanceName, func() error { return relevance(ctx, &report) }},
-		)
-		for _, d := range draftings {
-			scenarios = append(scenarios, scenario{d.name, func() error { return h.drafts(ctx, d, &report) }})
-		}
-	}
-	crawls, err := h.crawls(ctx, o.oneProcess, &report)
+	others, err := h.others(ctx, o, &report)
 	if err != nil {
 		return report, err
 	}
-	scenarios = append(scenarios, crawls...)
-	if o.oneProcess { // the pages are the same on any system
-		scenarios = append(scenarios, h.searches(ctx, o.pages, &report)...)
-		scenarios = append(scenarios, h.imports(ctx, o.rows, &report)...)
-	}
-	scenarios = append(scenarios, h.dispatches(ctx, &report)...)
-	if !o.oneProcess { // so that the worker's cost is seen
-		scenarios = append(scenarios, h.savedSearches(ctx, &report)...)
-		scenarios = append(scenarios, scenario{"heavy reads", func() error { return h.heavy(ctx, &report) }})
-		scenarios = append(scenarios, h.console(ctx, o.soak, &report)...)
-	}
+	scenarios = append(scenarios, others...)
 	for _, name := range yardsticks() {
 		y := &pipeline{}
-		begin := func() error { // by the first of the two that is measured
-			if y.system != nil {
-				return nil
-			}
-			started, err := h.startYardstick(ctx, name)
-			if err != nil {
-				return err
-			}
-			*y = *started
-			return y.warmUp(ctx)
-		}
+		begin := func() error { return h.beginYardstick(ctx, name, y) }
 		scenarios = append(scenarios,
 			scenario{name, func() error {
 				if err := begin(); err != nil {
@@ -215,6 +176,61 @@ func run(ctx context.Context, o options) (report Report, err error) {
 	}
 	err = measure(scenarios, wanted, &report)
 	return report, err
+}
+
+// others are the scenarios of what is not the pipeline of listings.
+func (h *system) others(ctx context.Context, o options, report *Report) (scenarios []scenario, err error) {
+	if o.oneProcess { // a site is scraped by one worker at a time, and a page is Chromium's work, on any system
+		scenarios = append(scenarios,
+			scenario{"scrape by http", func() error { return h.scrape(ctx, "http", 600, report) }},
+			scenario{"scrape by browser", func() error { return h.scrape(ctx, "browser", 120, report) }},
+			scenario{"scrape 200 cycles", func() error { return h.scrapeMemory(ctx, 200, report) }},
+		)
+		for _, name := range []string{extractionName, freshnessName, relevanceName} {
+			scenarios = append(scenarios, scenario{name, withoutServices(ctx, o, report)[name]})
+		}
+		for _, d := range draftings {
+			scenarios = append(scenarios, scenario{d.name, func() error { return h.drafts(ctx, d, report) }})
+		}
+	}
+	crawls, err := h.crawls(ctx, o.oneProcess, report)
+	if err != nil {
+		return nil, err
+	}
+	scenarios = append(scenarios, crawls...)
+	if o.oneProcess { // the pages are the same on any system
+		scenarios = append(scenarios, h.searches(ctx, o.pages, report)...)
+		scenarios = append(scenarios, h.imports(ctx, o.rows, report)...)
+	}
+	scenarios = append(scenarios, h.dispatches(ctx, report)...)
+	if !o.oneProcess { // so that the worker's cost is seen
+		scenarios = append(scenarios, h.savedSearches(ctx, report)...)
+		scenarios = append(scenarios, scenario{"heavy reads", func() error { return h.heavy(ctx, report) }})
+		scenarios = append(scenarios, h.console(ctx, o.soak, report)...)
+	}
+	return scenarios, nil
+}
+
+// withoutServices are the scenarios that need no services, by name.
+func withoutServices(ctx context.Context, o options, report *Report) map[string]func() error {
+	return map[string]func() error{
+		extractionName: func() error { return extraction(report, o.without) },
+		freshnessName:  func() error { return fresh(report) },
+		relevanceName:  func() error { return relevance(ctx, report) },
+	}
+}
+
+// beginYardstick starts a system to compare with, unless y is that already: the first scenario that is measured does.
+func (h *system) beginYardstick(ctx context.Context, name string, y *pipeline) error {
+	if y.system != nil {
+		return nil
+	}
+	started, err := h.startYardstick(ctx, name)
+	if err != nil {
+		return err
+	}
+	*y = *started
+	return y.warmUp(ctx)
 }
 
 // measure runs the scenarios that are wanted. A name that none of them has is no error: the other of make bench's two

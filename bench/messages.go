@@ -333,15 +333,9 @@ func (p *posting) flooded(ctx context.Context, tenants int, during time.Duration
 	time.Sleep(2 * time.Second) // all have their slices
 	p.api.Forget()
 	before, began := processes(), time.Now()
-	called := map[string]time.Time{}
-	for n := 0; time.Since(began) < during; n++ {
-		at := time.Now()
-		id, err := p.send(ctx, "single", single, fmt.Sprintf("+1438555%04d", n))
-		if err != nil {
-			return err
-		}
-		called[id] = at
-		time.Sleep(time.Duration(200+(n*137)%2000) * time.Millisecond) // some find the workflow running, some do not
+	called, err := p.singles(ctx, single, during)
+	if err != nil {
+		return err
 	}
 	d.Seconds = time.Since(began).Seconds()
 	arrived := p.api.Ledger()
@@ -371,6 +365,21 @@ func (p *posting) flooded(ctx context.Context, tenants int, during time.Duration
 	}
 	p.dispatched(d, len(arrived), before)
 	return nil
+}
+
+// singles sends single messages for a while, and returns when, by their IDs.
+func (p *posting) singles(ctx context.Context, sender uuid.UUID, during time.Duration) (map[string]time.Time, error) {
+	called, began := map[string]time.Time{}, time.Now()
+	for n := 0; time.Since(began) < during; n++ {
+		at := time.Now()
+		id, err := p.send(ctx, "single", sender, fmt.Sprintf("+1438555%04d", n))
+		if err != nil {
+			return nil, err
+		}
+		called[id] = at
+		time.Sleep(time.Duration(200+(n*137)%2000) * time.Millisecond) // some find the workflow running, some do not
+	}
+	return called, nil
 }
 
 // send sends a message to one person by the API, and returns its ID.

@@ -83,15 +83,7 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *system, err e
 		return h, err
 	}
 	h.undo = append(h.undo, func() { _ = h.demo.server.Close() })
-	h.env = append(os.Environ(), "DATABASE_URL="+database.String(), "DATABASE_MIGRATE_URL=",
-		"RABBITMQ_URL="+broker.String(),
-		"TEMPORAL_NAMESPACE="+name, "CONVEYOR_LOG_LEVEL=error", "CONVEYOR_IMAGES=false",
-		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts are old
-		fmt.Sprintf("CONVEYOR_API_ADDRESS=127.0.0.1:%d", ports[0]), "CONVEYOR_API_RATE=0", "CONVEYOR_API_WRITE_RATE=0",
-		fmt.Sprintf("CONVEYOR_API_PORT=%d", ports[0]),
-		fmt.Sprintf("CONVEYOR_DEMO_PORT=%d", ports[1]),
-		"CONVEYOR_SCRAPE=", "CONVEYOR_SCRAPE_DELAY=0s", "CONVEYOR_SCRAPE_COOLDOWN=0s",
-		"CONVEYOR_DEMO=true", "CONVEYOR_ALLOW_PRIVATE_HOSTS="+h.demo.server.Addr)
+	h.env = h.environment(database.String(), broker.String(), ports)
 	for _, command := range []string{"migrate", "bootstrap"} {
 		cmd := exec.CommandContext(ctx, binary, command)
 		cmd.Env, cmd.Stderr = h.env, os.Stderr
@@ -125,6 +117,19 @@ func open(ctx context.Context, binary string, oneProcess bool) (h *system, err e
 		}
 	}
 	return h, h.ready(ctx, contract.QueueScraped("kijiji"))
+}
+
+// environment is that of its processes; the API and the demo have a port each.
+func (h *system) environment(database, broker string, ports []int) []string {
+	return append(os.Environ(), "DATABASE_URL="+database, "DATABASE_MIGRATE_URL=",
+		"RABBITMQ_URL="+broker,
+		"TEMPORAL_NAMESPACE="+h.name, "CONVEYOR_LOG_LEVEL=error", "CONVEYOR_IMAGES=false",
+		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts are old
+		fmt.Sprintf("CONVEYOR_API_ADDRESS=127.0.0.1:%d", ports[0]), "CONVEYOR_API_RATE=0", "CONVEYOR_API_WRITE_RATE=0",
+		fmt.Sprintf("CONVEYOR_API_PORT=%d", ports[0]),
+		fmt.Sprintf("CONVEYOR_DEMO_PORT=%d", ports[1]),
+		"CONVEYOR_SCRAPE=", "CONVEYOR_SCRAPE_DELAY=0s", "CONVEYOR_SCRAPE_COOLDOWN=0s",
+		"CONVEYOR_DEMO=true", "CONVEYOR_ALLOW_PRIVATE_HOSTS="+h.demo.server.Addr)
 }
 
 // freePorts returns n ports that are free.
