@@ -174,6 +174,9 @@ func (p *Prose) ofNamed(i int) int {
 // "Face au 1200 Sherbrooke" is another's, and "de 900 au 1200" a range.
 func (m *addressMention) situated() bool {
 	p, k := m.p, m.at-1
+	if w := p.word(k - 1); p.word(k) == "at" && (w == "located" || w == "situated") || p.unitAhead(m.at) != "" {
+		return true // "located at 3450 Drummond", "#7 - 3450 Drummond"
+	}
 	if p.word(k) != "au" || p.num(m.street) != nil || p.num(k-1) != nil && !p.words[k-1].half {
 		return false
 	}
@@ -257,6 +260,7 @@ joints:
 	for n := 0; n < 8; n++ {
 		most := int64(row)
 		switch s, w := p.sym(k), p.word(k); {
+		case s == '/' && k+1 < len(p.words) && p.words[k].space == p.words[k+1].space: // "77 / 79 Cartier Ave"
 		case s == '-' || s == '/':
 			if p.words[k].space || k+1 < len(p.words) && p.words[k+1].space {
 				return i

@@ -128,6 +128,9 @@ func (p *Prose) cityBehind(i int) string {
 
 // cityAt reads the city at k of an address up to token i.
 func (p *Prose) cityAt(i, k int) string {
+	if w := p.word(k); w == "a" || w == "in" { // "rue Christophe-Colomb (Rosemont), à Montréal"
+		k++
+	}
 	if !p.capital(k) {
 		return ""
 	}

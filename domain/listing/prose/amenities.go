@@ -24,7 +24,7 @@ var amenityNames = func() (list []amenityName) {
 			"galeries avant|galeries arriere|galeries privees|deux galeries",
 		"yard": "cour arriere|cour privee|cour|cours arriere|cours avant|cours exterieure|cours privee|grande cours|yard|" +
 			"backyard|jardin|terrain prive",
-		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
+		"dishwasher": "lave vaisselle|lave - vaisselle|lave v|dishwasher|lavevaisselle",
 		"washer_dryer": "washers and dryers|washers & dryers|washers / dryers|laveuses et secheuses|" +
 			"laveuses secheuses|laveuses / secheuses|laveuses et les secheuses|laveuse secheuse|laveuse + secheuse|" +
 			"laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|" +
@@ -33,15 +33,7 @@ var amenityNames = func() (list []amenityName) {
 			"washer & dryer|washer , dryer|washer + dryer|" +
 			"machine a laver secheuse|machine a laver et secheuse|lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge|" +
 			"lave linge et d un seche linge|machine a laver et seche linge|machine a laver seche linge",
-		"washer_dryer_hookups": "entree d eau pour laveuse|entree d eau pour laveuses|entree d eau pour les laveuses|" +
-			"entrees d eau pour laveuse|entrees d eau pour laveuses|entree laveuse|entrees laveuse|entree laveuses|entree pour laveuse|entrees pour " +
-			"laveuse|entree lav|sortie laveuse|sorties laveuse|washer dryer hookups|washer / dryer hookups|installation " +
-			"laveuse|prise laveuse|branchement laveuse|entree de laveuse|entrees de laveuse|entrees lav|" +
-			"entre laveuse|entre pour laveuse|acces laveuse|acces pour laveuse|" +
-			"washer and dryer hookups|washer and dryer hookup|washer and dryer hook|washer / dryer hook|washer dryer hook|" +
-			"washer / dryer hookup|washer dryer hookup|washer & dryer hookups|washer & dryer hook|laundry hookups|laundry hook|" +
-			"laundry hookup|laundry connection|laundry connections|laundry outlets|hookups for washer|hookup for washer|hook ups for washer|hook up for washer|entrance washer|espace pour laveuse|" +
-			"espace laveuse|emplacement pour laveuse|emplacement laveuse|space for washer|prises laveuse|branchements laveuse",
+		"washer_dryer_hookups": hookupForms(),
 		"laundry_in_building": "salle lavage|buanderie|buanderies|laundry room|laundry rooms|salle de lavage commune|" +
 			"laundromat|laverie|buandrie|salle de buanderie|salles de buanderie|salle de lavage|laundry",
 		"fridge":   "frigo|refrigerateur|frigidaire|fridge|refrigerator",
@@ -75,6 +67,30 @@ var amenityNames = func() (list []amenityName) {
 	})
 	return list
 }()
+
+// hookupForms lists the ways to name a place or a tap for a washer.
+func hookupForms() string {
+	forms := []string{"entrance washer", "space for washer", "space for a washer"}
+	for _, tap := range [...]string{"entree", "entrees", "entre", "sortie", "sorties", "prise", "prises", "branchement",
+		"branchements", "raccord", "raccords", "raccordement", "raccordements", "emplacement", "espace", "installation",
+		"installations", "connexion", "connexions", "acces", "plomberie", "tuyauterie", "entree d eau", "entrees d eau",
+		"sortie d eau", "sorties d eau", "arrivee d eau", "prise d eau", "prises d eau"} {
+		for _, of := range [...]string{" ", " de ", " pour ", " pour la ", " pour les ", " pour une "} {
+			forms = append(forms, tap+of+"laveuse", tap+of+"laveuses", tap+of+"machine a laver")
+		}
+	}
+	for _, tap := range [...]string{"hookup", "hookups", "hook up", "hook ups", "hook", "outlet", "outlets", "connection",
+		"connections", "inlet", "inlets", "plumbing"} {
+		for _, washer := range [...]string{"washer", "washer dryer", "washer / dryer", "washer & dryer", "washer and dryer",
+			"laundry", "washing machine"} {
+			forms = append(forms, washer+" "+tap, tap+" for "+washer, tap+" for a "+washer, tap+" for the "+washer)
+		}
+	}
+	for _, of := range [...]string{"plumbed for", "plumbed for a", "hooked up for", "wired for"} {
+		forms = append(forms, of+" washer", of+" laundry")
+	}
+	return strings.Join(append(forms, "entree lav", "entrees lav"), "|")
+}
 
 // byFirstWord finds the amenity names that a word may begin.
 var byFirstWord = func() map[string][]amenityName {
@@ -252,9 +268,7 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 		switch p.word(k) {
 		case "salle": // "salle de lavage, lave-vaisselle" is of two things
 			return !comma
-		case "espace", "entree", "entrees", "entre", "entrer", "acces", "coin", "possibilite", "acheter", "vendre",
-			"prise", "prises", "sortie", "sorties", "installation", "installations", "branchement",
-			"branchements", "emplacement", "connexion", "hookup", "hookups", "raccordement", "plomberie", "plumbing":
+		case "coin", "possibilite", "acheter", "vendre":
 			return true
 		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "lave", "vaisselle", "lavage", "une", "la", "":
 			continue
@@ -263,7 +277,7 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 				continue
 			}
 		}
-		return false
+		return hookupNames[p.word(k)]
 	}
 	return false
 }
@@ -415,7 +429,7 @@ func (p *Prose) deniedList(i int) int {
 	for k, n := i-1, 0; k >= 0 && n < 16 && !p.words[k+1].line; k, n = k-1, n+1 {
 		switch w := p.word(k); {
 		case (w == "no" || w == "aucun" || w == "pas" || w == "sans" || w == "without" || w == "neither" ||
-			w == "have" && (p.word(k-1) == "not" || p.word(k-1) == "t")) && joint:
+			p.notLetting(k)) && joint:
 			return k
 		case p.sym(k) == ',' || w == "or" || w == "nor" || w == "ni" || p.sym(k) == '/':
 			joint = true
@@ -425,6 +439,9 @@ func (p *Prose) deniedList(i int) int {
 	}
 	return -1
 }
+
+// acceptWords behind "not" begin a list of what is not let in: "we don't accept pets or smokers".
+var acceptWords = set("have accept allow want take permit")
 
 // refusedList tells whether the item at i is on a list of what is not let in: "non acceptés : fumeurs, chiens".
 func (p *Prose) refusedList(i int) bool {
@@ -485,6 +502,9 @@ func (p *Prose) smoking() (value string, from, to int) {
 				continue
 			}
 			return "no", k, i
+		}
+		if p.notLetting(k) { // "we do not accept smokers or pets"
+			return "no", k - 1, i
 		}
 		if n := p.deniedList(i); n >= 0 { // "no pets or smoking"
 			return "no", n, i

@@ -211,8 +211,9 @@ func (p *Prose) hookupBefore(i int) bool {
 		case hookupNames[w], w == "room" && p.word(k+1) == "for", p.volts(k), w == "eau" && p.word(k+1) == "pour",
 			k == i-1 && (w == "coin" || w == "salle"):
 			return p.word(k+1) != "a" && !p.deniedThing(k)
-		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle",
-			w == "a", w == "lavage", w == "your" || w == "votre" || w == "vos" || w == "own",
+		case w == "mettre", w == "installer", w == "brancher", w == "vos", w == "le",
+			w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle",
+			w == "a", w == "lavage", w == "your" || w == "votre" || w == "own",
 			p.words[k].kind == symbol && p.word(k+1) == "vaisselle", p.sym(k) == ',' && p.word(k-1) == "vaisselle":
 		default:
 			return false

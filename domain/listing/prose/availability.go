@@ -223,6 +223,14 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 		if p.word(i) == "vacant" && p.ofVacant(i) {
 			return "", i, i
 		}
+		for k := i + 1; k < min(i+8, len(p.words)) && !p.stop(k); k++ {
+			if d, _, b, ok := p.date(k); ok { // "vacant as of January 15th"
+				v, end := p.orBefore(d, b)
+				return v, i, end
+			} else if !vacantFrom[p.word(k)] && p.num(k) == nil {
+				break
+			}
+		}
 		return "now", i, i
 	case "maintenant", "now":
 		if p.booked(i) {
@@ -279,6 +287,9 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 	}
 	return "", i, i
 }
+
+// vacantFrom stand between "vacant" and the day from which a home is. "Since" is of one that has been.
+var vacantFrom = set("as of from starting on le la du des de au a compter partir er")
 
 // ofVacant tells whether the "vacant" at i says which homes an offer is for: "promotion sur logement vacant".
 func (p *Prose) ofVacant(i int) bool {
@@ -369,6 +380,11 @@ func (p *Prose) announced(i int) bool {
 			d, _, _, _ := p.date(i)
 			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i ||
 				p.sym(k+1) == ':' && p.itemStart(k) && !part && (d.Day > 0 || p.word(k) != "location") // not "Location: March Road"
+		case "on":
+			if w := p.word(k - 1); w != "starts" && w != "begins" {
+				return false
+			}
+			continue
 		case "starts", "begins", "debute", "commence":
 			return p.about(k-1, aLease)
 		case "date":

@@ -242,6 +242,12 @@ func (m *bedroomMention) total() (c count, ok bool) {
 	if rest, last := p.bedroomsListed(i, max(m.noun, end), m.n, more > 0); rest > 0 {
 		more, end = more+rest, last
 	}
+	if otherRooms[p.word(m.next)] && p.mainEarlier(i) { // "chambre des maîtres en bas, deux autres chambres en haut"
+		more++
+	}
+	if nth, last := p.nthOne(max(m.noun, end) + 1); nth == m.n+more+1 && m.n+more > 1 {
+		more, end = more+1, last
+	}
 	if k := p.mainBefore(i); k >= 0 && more == 0 { // "master + two small bedrooms"
 		return count{value: float64(m.n + 1), from: k, to: m.noun}, true
 	}
@@ -297,6 +303,9 @@ func (p *Prose) nthBedroom() (n, from, to int) {
 		if more, end := p.othersBeside(i); more > 0 && first >= 0 && n == 0 {
 			n, to = 1+more, end
 		}
+	}
+	if nth, last := p.nthOne(to + 1); n > 0 && nth == n+1 {
+		n, to = nth, last
 	}
 	return n, first, to
 }

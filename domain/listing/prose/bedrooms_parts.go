@@ -33,8 +33,8 @@ func (p *Prose) moreBedrooms(i int, sized bool) (n, end int) {
 				return 0, 0
 			}
 			end := k + 2
-			if p.word(end) == "plus" && (p.word(end+1) == "petite" || p.word(end+1) == "grande") {
-				end++
+			if w := p.word(end + 1); p.word(end) == "plus" && sizes[w] || w == "ones" || w == "one" {
+				end++ // "two smaller ones"
 			}
 			if n > 0 && (end+1 >= len(p.words) || p.words[end+1].line || p.words[end+1].kind == symbol && p.sym(end+1) != '-') {
 				return n, end
@@ -97,6 +97,32 @@ func (p *Prose) mainBefore(i int) int {
 		}
 	}
 	return -1
+}
+
+// mainEarlier tells whether the sentence up to the count at i has named the main bedroom.
+func (p *Prose) mainEarlier(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-16 && !p.stop(k+1); k-- {
+		switch p.word(k) {
+		case "maitres", "maitre", "principale", "principal", "master", "primary":
+			return p.about(k+1, aBedroom|aBathroom) == p.about(k+1, aBedroom)
+		}
+	}
+	return false
+}
+
+// nthOne reads the bedroom that ends a count by its ordinal, the noun left out or not, in the sentence from i on: "et
+// une quatrième au sous-sol", "plus a third one downstairs". It returns its ordinal and its last token.
+func (p *Prose) nthOne(i int) (nth, end int) {
+	for k := i; k < len(p.words) && k < i+16 && !p.stop(k); k++ {
+		if w := p.word(k); w != "une" && w != "a" && w != "la" && w != "the" || ordinals[p.word(k+1)] == "" {
+			continue
+		}
+		next := k + 2
+		if p.word(next) == "one" || p.about(next, aBedroom) && !p.about(next, aBathroom) || p.floorAt(next) > next {
+			return int(ordinals[p.word(k+1)][0] - '0'), k + 1
+		}
+	}
+	return 0, i
 }
 
 // othersBeside counts the bedrooms that are joined to the main one at i, the noun left out: "a master bedroom and two

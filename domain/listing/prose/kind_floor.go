@@ -250,6 +250,9 @@ func (p *Prose) bareFloor(i int, headline bool) (value string, from int) {
 		p.floorItem(i)) { // "4 ½, 2e, propre"
 		return value, i - 1
 	}
+	if value != "" && p.seq(i+1, "d", "un") && plexes[p.word(i+3)] && p.itemStart(k+1) {
+		return value, k + 1 // "2e d'un triplex"
+	}
 	if value == "" || p.word(k) != "au" {
 		return "", i
 	}
@@ -267,6 +270,9 @@ func (p *Prose) bareFloor(i int, headline bool) (value string, from int) {
 	}
 	return "", i
 }
+
+// plexes are buildings of a few floors.
+var plexes = set("duplex triplex quadruplex fourplex quintuplex sixplex bloc immeuble")
 
 // floorItem tells whether the ordinal that ends at i, after a comma, is an item by itself of what a text says of a
 // home: "4 ½ rénové, 3e, balcon". "Coin 2e, 3e avenue" and "1er, 2e, 3e" are none.
@@ -341,7 +347,7 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 }
 
 var (
-	floorNouns   = set("etage etages floor basement sol soussol chaussee chausse rdc level")
+	floorNouns   = set("etage etages palier floor basement sol soussol chaussee chausse rdc level")
 	floorLeads   = set("au a le la l the on in demi semi half un")
 	floorStarts  = set("sous soussol sousol basement rez rdc rc")
 	floorLeaving = set("de sol suite unit")
@@ -401,7 +407,7 @@ func (p *Prose) floorNamed(i int, headline bool) (value string, from, to int) {
 		return p.level(i)
 	case "unit", "apartment", "house", "condo", "suite":
 		return p.levelUnit(i)
-	case "etage", "floor", "plancher":
+	case "etage", "floor", "plancher", "palier":
 		return p.countedFloor(i)
 	case "etages":
 		return p.floorSlip(i)

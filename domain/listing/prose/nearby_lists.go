@@ -73,7 +73,11 @@ func (p *Prose) aroundHome(i int) bool {
 // ownBehind tells whether the words behind the thing at i say that it is in the building.
 func (p *Prose) ownBehind(i int) bool {
 	for k := i + 1; k <= i+8 && !p.stop(k); k++ {
-		if ownPlaces[p.word(k)] {
+		w := p.word(k)
+		if (w == "with" || w == "avec") && (facilities[p.word(k+1)] || facilities[p.word(k+2)]) { // "a gym with a pool"
+			continue
+		}
+		if ownPlaces[w] {
 			return true
 		}
 	}
@@ -185,20 +189,32 @@ func (p *Prose) aroundBehind(i int) bool {
 		switch {
 		case p.sym(k) == ',':
 			listed = true
+		case w == p.word(i): // "piscine intérieure et piscine publique au centre sportif"
+			return false
 		case w == "nearby" && ends, w == "proximite" && ends, w == "away",
 			w == "distance" && p.word(k-1) == "walking" && ends,
 			minuteWords[w] && p.num(k-1) != nil && p.sym(k-2) != ',' && ends:
 			return !listed || shop
 		case w == "cote" && p.word(k-1) == "a" && ends, w == "door" && p.word(k-1) == "next" && ends,
 			w == "coin" && p.word(k-1) == "au", w == "corner" && p.seq(k-2, "around", "the"),
-			p.seq(k, "coins", "de", "rue"), w == "blocks" && p.num(k-1) != nil:
+			p.seq(k, "coins", "de", "rue"),
+			(w == "blocks" || w == "block") && (p.num(k-1) != nil || numberWords[p.word(k-1)] > 0):
 			return !listed
+		case publicPlaces[w] && (p.word(k-1) == "au" || p.word(k-1) == "the" || p.word(k-1) == "l" || w == "centre" &&
+			p.word(k-1) == "community"): // of all that the list has: "piscine et gym au centre communautaire"
+			return w != "centre" || p.word(k-1) == "community" || centres[p.word(k+1)]
 		case w == "dans", w == "in", w == "sur", w == "on", p.sym(k) == '$':
 			return false
 		}
 	}
 	return false
 }
+
+// publicPlaces have gyms and pools for all.
+var (
+	publicPlaces = set("centre ymca arena")
+	centres      = set("communautaire sportif recreatif aquatique loisirs community sports recreation")
+)
 
 // bullets begin an item of its own where no line ends before it.
 var bullets = set("• ● ▪ ■ · ★ ⭐ ✔ ✓ ✅ ☑ ➡ ► ▶ ✨")

@@ -270,7 +270,7 @@ func (p *Prose) ended(i, j int) bool {
 
 // Words around a parking that is not the tenant's: before it, after it, and after "parking pour".
 var (
-	othersBefore = set("visitor visitors guest bike bicycle telecommande porte manette opener")
+	othersBefore = set("bus buses visitor visitors guest bike bicycle telecommande porte manette opener")
 	othersAfter  = set("remote door opener visiteurs visiteur incitatif incitatifs velo velos municipal municipaux")
 	othersFor    = set("velos velo bikes visiteurs visiteur visitors guests remote")
 )
@@ -382,6 +382,10 @@ func (m *parkingMention) before() (settled bool) {
 		case parkIncluded:
 			if p.denied(k) || p.word(k-1) == "come" && p.denied(k-1) || p.word(k-1) == "vient" && p.word(k-2) == "ne" {
 				return m.only("none", k-1, m.at) // "does not come with parking"
+			}
+			if p.otherSum(k) { // "$1,695, or $1,745 with parking"
+				m.Offer, m.rank, m.from = "extra", 3, k
+				return false
 			}
 			if !m.endsItem(k) {
 				m.Offer, m.rank, m.from = "included", 3, k

@@ -76,18 +76,18 @@ func (p *Prose) carPlaces(i int) parkingMention {
 			p.countedStall(i)) {
 			return p.parkingAt(i)
 		}
-	case "spot", "spots", "place": // "one exterior spot", "une place extérieure"
+	case "spot", "spots", "place", "places", "emplacement", "emplacements": // "one exterior spot", "une place extérieure"
 		if p.placeOfCar(i) {
 			return p.parkingAt(i)
 		}
-		if w == "place" {
+		if w == "place" || w == "places" {
 			return p.placeForCars(i)
 		}
 	case "vignette", "vignettes", "street": // "vignette pour se stationner", "street permit available"
 		if (w != "street" || p.word(i+1) == "permit") && !p.deniedThing(i) {
 			m.Offer, m.rank = "street", 1
 		}
-	case "drive", "places", "entree", "allee":
+	case "drive", "entree", "allee":
 		return p.placeForCars(i)
 	case "stationner", "parquer", "park", "parks":
 		return p.parksCars(i)
@@ -144,8 +144,21 @@ func (p *Prose) placeOfCar(i int) bool {
 		return false
 	}
 	n, _ := p.smallAt(k)
-	return n > 0 && (p.listEnds(end) || p.about(end, anInclusion))
+	return n > 0 && (p.listEnds(end) || p.about(end, anInclusion) || p.phraseAt(end, carOrders) > 0)
 }
+
+// otherSum tells whether a sum joined to another by "or" ends before i: "1 450 $ ou 1 510 $".
+func (p *Prose) otherSum(i int) bool {
+	k := i - 1
+	for k >= i-4 && (p.num(k) != nil || p.sym(k) == '$') {
+		k--
+	}
+	return k < i-1 && (p.word(k) == "or" || p.word(k) == "ou")
+}
+
+// carOrders say how cars stand.
+var carOrders = phrases("side by side|tandem|in tandem|one behind|back to back|cote a cote|en tandem|l une derriere|" +
+	"une derriere|behind|at the back|in the back|out back|a l arriere|derriere|en arriere|for cars")
 
 // countedStall tells whether a number counts the stall at i: "1 assigned stall", "2 energized stalls". One of a shower
 // is none.

@@ -394,6 +394,10 @@ func (p *Prose) petMentionAt(i int) petMention {
 		m.verdict = banned
 	}
 	m.except, m.end = p.petException(m.end)
+	if l := p.word(m.first - 1); m.except != nil && m.verdict == silent && (l == "all" || l == "les" &&
+		p.word(m.first-2) == "tous") { // "all pets but dogs"
+		m.verdict = allowed
+	}
 	return m
 }
 
@@ -421,7 +425,7 @@ func (m *petMention) before() (settled bool) {
 		case petBanned:
 			return k >= m.first-2 && m.only(banned, m.last)
 		default:
-			if p.word(k-1) == "cannot" || p.seq(k-2, "can", "t") { // "we can't have dogs"
+			if p.shortNot(k) || p.shortNot(k-1) { // "we can't have dogs", "don't accept pets"
 				m.denied = true
 				return false
 			}
@@ -479,11 +483,9 @@ func (p *Prose) smokeDenied(i int) (both, alone bool) {
 	if w := p.word(k); w == "de" || w == "d" {
 		k--
 	}
-	switch p.word(k) {
-	case "no", "pas", "aucun", "sans":
-		return smoke && both, smoke && alone
-	}
-	return false, false
+	w := p.word(k)
+	denied := w == "no" || w == "pas" || w == "aucun" || w == "sans" || p.notLetting(k)
+	return smoke && both && denied, smoke && alone && denied
 }
 
 // endsAt tells whether token k is no more of the rule: "chats permis, sauf …".
@@ -503,8 +505,9 @@ func (m *petMention) deniedBehind(k int) (settled bool) {
 		(w == "no" || w == "non") && (n == "" || n == "merci" || p.stop(k+1)),
 		w == "free" && p.sym(k-1) == '-', (w == "aucun" || w == "none") && p.sym(k-1) == ':' && p.stop(k+1):
 		return m.only(banned, k)
-	case w == "not" && (l == "are" || l == "is") && p.listEnds(k+1), // "cats allowed; dogs are not"
-		(w == "never" || w == "jamais") && k == m.last+1 && p.listEnds(k+1),
+	case k == m.last+1 && p.contrary(k, true) > k+1 && p.listEnds(p.contrary(k, true)): // "cats allowed; dogs aren't"
+		return m.only(banned, p.contrary(k, true)-1)
+	case (w == "never" || w == "jamais") && k == m.last+1 && p.listEnds(k+1),
 		w == "abstenir" && l == "s" && k == m.last+2: // "chiens s'abstenir"
 		return m.only(banned, k)
 	case w == "free" && k == m.last+1 && p.word(m.last) == "pet" && (p.listEnds(k+1) || petFree[n]): // "pet free home"

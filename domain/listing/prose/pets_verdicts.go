@@ -103,3 +103,15 @@ func (m *petMention) broughtAlong() bool {
 	return !p.denied(k-1) && p.word(k-2) != "t" && p.word(k-2) != "cannot" &&
 		(p.stop(m.last+1) || p.word(m.last+1) == "along")
 }
+
+// shortNot tells whether the word at i ends "don't", "can't" or "cannot".
+func (p *Prose) shortNot(i int) bool {
+	return p.word(i) == "cannot" || p.word(i) == "t" && shortNots[p.word(i-1)]
+}
+
+// notLetting tells whether the word at i ends "don't accept", "do not allow".
+func (p *Prose) notLetting(i int) bool {
+	return acceptWords[p.word(i)] && (p.word(i-1) == "not" || p.shortNot(i-1))
+}
+
+var shortNots = set("don doesn can won isn aren wouldn couldn")

@@ -159,8 +159,8 @@ func (r *inclusionReader) worded(i int) {
 		if !r.allExcept(k+1, i, true) {
 			r.listBefore(k, true, i)
 		}
-	} else if k := r.p.takesOn(i); k > 0 {
-		r.list(k, false, i)
+	} else if yes, k := r.p.takesOn(i); k > 0 {
+		r.list(k, yes, i)
 	} else if r.p.without(i) {
 		r.list(i+1, false, i)
 	} else if what, k := r.p.ownContract(i); what != noUtility {
@@ -513,7 +513,11 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 	case litWords[w]:
 		return p.lit(i)
 	case w == "lighted", w == "lit": // "Heated, lighted", a translation of "chauffé, éclairé"
-		for k := i - 1; k >= i-3 && !heatedAfter[p.word(i+1)]; k-- {
+		k := i - 1
+		if p.denied(i) { // "not heated, not lit"
+			k--
+		}
+		for ; k >= i-4 && !heatedAfter[p.word(i+1)]; k-- {
 			if p.word(k) == "heated" {
 				return !p.denied(k), electricity
 			}

@@ -126,7 +126,7 @@ func (p *Prose) denied(i int) bool {
 func (p *Prose) denialBefore(i int) int {
 	for k := i - 1; k >= 0 && k >= i-12 && !p.words[k+1].line; k-- {
 		switch w := p.word(k); {
-		case w == "pas", w == "aucun", w == "aucune", w == "no":
+		case w == "pas", w == "aucun", w == "aucune", w == "no", w == "neither", w == "ni" && p.itemStart(k):
 			return k
 		case listDenials[w]:
 		default:

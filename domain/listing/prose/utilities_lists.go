@@ -1,9 +1,9 @@
 package prose
 
 var (
-	glueWords = set("ton ta tes pis " +
+	glueWords = set("ton ta tes son sa ses pis " +
 		"et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
-		"mais n ne or even any meme un une tous toutes ni both deja all own their such as")
+		"mais n ne or nor even any meme un une tous toutes ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
 	halfNames = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c base basic " +
 		"bi natural forced baseboard electric")
@@ -147,7 +147,7 @@ func (p *Prose) list(i int, f func(utility, int)) {
 			k = end
 			continue
 		}
-		if k < len(p.words) && (p.sym(k) == ';' || adjectives[p.word(k)] || p.word(k) == "chaude" ||
+		if k < len(p.words) && (p.sym(k) == ';' || adjectives[p.word(k)] || p.word(k) == "chaude" || p.word(k) == "basic" ||
 			p.words[k].kind == number) {
 			continue
 		}

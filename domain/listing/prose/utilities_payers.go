@@ -1,31 +1,32 @@
 package prose
 
 // takesOn returns the token behind "you look after" or "tenant sets up", of which the verb is at i, or 0.
-func (p *Prose) takesOn(i int) int {
+// The landlord's are in the rent: "owner takes care of heat".
+func (p *Prose) takesOn(i int) (yes bool, next int) {
 	k := i - 1
 	for n := 0; n < 2 && payFillers[p.word(k)]; n++ {
 		k--
 	}
-	if !tenants[p.word(k)] {
-		return 0
+	if yes = landlords[p.word(k)]; !yes && !tenants[p.word(k)] {
+		return false, 0
 	}
 	switch p.word(i) {
 	case "look", "looks":
 		if p.word(i+1) == "after" {
-			return i + 2
+			return yes, i + 2
 		}
 	case "take", "takes":
 		if p.seq(i+1, "care", "of") {
-			return i + 3
+			return yes, i + 3
 		}
 	case "set", "sets":
 		if p.word(i+1) == "up" {
-			return i + 2
+			return yes, i + 2
 		}
 	case "arrange", "arranges", "handle", "handles":
-		return i + 1
+		return yes, i + 1
 	}
-	return 0
+	return false, 0
 }
 
 // ownContract reads the utility for which the tenant has a contract, "bring your own internet", "open a hydro account",
@@ -104,6 +105,9 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 	}
 	switch {
 	case p.word(i+1) == "par":
+		if landlords[p.word(i+2)] || landlords[p.word(i+3)] { // "chauffage assumé par le propriétaire"
+			return true, i, i + 3, true
+		}
 		return false, i, i + 3, tenants[p.word(i+2)] || tenants[p.word(i+3)]
 	case landlords[p.word(k)], ourselves[p.word(k)] && (p.word(k) != "on" || p.word(i) != "pay"):
 		if to = i; p.word(i+1) == "for" || p.word(i+1) == "pour" {
@@ -116,8 +120,11 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 		switch p.word(i + 1) {
 		case "own": // "pay own hydro"
 			return false, i, i + 1, true
-		case "its", "their": // "each unit pays its own hydro"
-			return false, i, i + 2, p.word(i+2) == "own"
+		case "its", "their", "his", "her": // "each unit pays its own hydro"
+			if p.word(i+2) != "own" {
+				return false, i, i + 1, tenants[p.word(k)]
+			}
+			return false, i, i + 2, true
 		}
 	}
 	if p.word(i) == "pay" && p.word(i-1) == "to" {
@@ -141,6 +148,9 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 	}
 	if p.word(i) == "pay" && onlyWords[p.word(i-1)] { // "only pay hydro"
 		return false, min(k, i-1), to, true
+	}
+	if w := p.word(to + 2); w == "part" || w == "share" { // "paie sa part d'hydro"
+		to += 3
 	}
 	return false, k, to, tenants[p.word(k)]
 }

@@ -18,7 +18,7 @@ var thingNames = meanings(map[utility]string{
 	parkingPlace: "stationnement stationnements stationement parking parkings garage",
 	furniture:    "meubles furniture",
 	otherThing:   "chauffe chauffee",
-	collective:   "utilities utilites",
+	collective:   "utilities utilites bills",
 })
 
 // thing reads the name of something that a rent may include, at i, and returns its last token.

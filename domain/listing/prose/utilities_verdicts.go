@@ -93,7 +93,11 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 		for copulas[p.word(k)] {
 			k--
 		}
-	case tenants[w] && p.word(i-1) == "by": // "hydro, internet, insurance by tenant", "hydro to be set up by tenant"
+	case tenants[w] && (p.word(i-1) == "by" || p.seq(i-2, "by", "the")):
+		// "hydro, internet, insurance by tenant", "hydro to be set up by tenant"
+		if p.word(i-1) == "the" {
+			k--
+		}
 		for setUp[p.word(k)] {
 			k--
 		}
@@ -128,6 +132,9 @@ func (p *Prose) inRent(i int) (end int, ok bool) {
 	case "in":
 		if !p.listEnds(i + 1) {
 			return 0, false
+		}
+		for copulas[p.word(k)] { // "bills are in"
+			k--
 		}
 	case "rent", "price", "loyer", "prix": // "heat and water are in the rent"
 		if l, in := p.word(k), p.word(k-1); !p.listEnds(i+1) || l != "the" && l != "le" || in != "in" && in != "dans" {

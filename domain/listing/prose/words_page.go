@@ -1,9 +1,6 @@
 package prose
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Words of a listing site's page that a description may have got with it, by how much of it is no part of the advert.
 var (
@@ -43,22 +40,32 @@ func (p *Prose) phraseAt(i int, table map[string][][]string) int {
 }
 
 // dropPage takes out the words that are the page's and not the advert's: "Similar listings:", "Filters:", the average
-// rent of the area, and questions that nobody answers.
+// rent of the area, what is told of strangers, and questions that nobody answers.
 func (p *Prose) dropPage() {
+	var kept []token
+	from := 0
 	for i := 0; i < len(p.words); i++ {
-		if end := p.pageAt(i); end > i {
-			p.words = slices.Delete(p.words, i, end)
-			if i < len(p.words) {
-				p.words[i].line = true
-			}
-			i--
+		end := p.pageAt(i)
+		if end <= i {
+			continue
 		}
+		kept = append(kept, p.words[from:i]...)
+		if end < len(p.words) {
+			p.words[end].line = true
+		}
+		from, i = end, end-1
+	}
+	if from > 0 {
+		p.words = append(kept, p.words[from:]...)
 	}
 }
 
 // pageAt returns the token behind the words that begin at i and are the page's, or i.
 func (p *Prose) pageAt(i int) int {
 	if p.words[i].kind != word || !p.itemStart(i) && p.sym(i-1) != ':' {
+		if p.sym(i-1) == ',' {
+			return p.strangersAt(i)
+		}
 		return i
 	}
 	if k := p.phraseAt(i, pageEnds); k > 0 && (k == len(p.words) || p.words[k].line || p.sym(k) == ':') {
@@ -74,6 +81,9 @@ func (p *Prose) pageAt(i int) int {
 		for k < len(p.words) && !p.stop(k) {
 			k++
 		}
+		return k
+	}
+	if k := p.strangersAt(i); k > i {
 		return k
 	}
 	return p.questionAt(i)

@@ -41,6 +41,8 @@ func TestTopicsAreLinear(t *testing.T) {
 		"in the owner name ", "no gym or pool, ", "laundry next to the ", "hydro 50/50 ", "dogs over 30 lbs ",
 		"no hydro bill ", "all but heat, ", "Heat: yes, ", "you don't pay heat ", "$5 parking ", "park 2 cars ", "$60 (indoor) or ",
 		"utilities (heat) $5 ", "((heat)- extra heat)", "on request ($5 ",
+		"the neighbour has a dog. ", "voisin, ", "ancien locataire paie, ", "si vous, demandez ", "vacant as of 1 ",
+		"two other bedrooms and a third one ", "prise pour laveuse ", "12 / 14 Elm Ave, ", "owner lives, ",
 		"condo sur Drolet ", "8245 Drolet, ", "on Main ", "1600$, maintenant "} {
 		text := strings.Repeat(s, 100_000/len(s))
 		start := time.Now()
