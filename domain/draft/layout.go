@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	plain "github.com/mtlrent/conveyor/domain/page"
 )
 
 // lines yields the lines of the visible text and where they begin.
@@ -247,7 +249,7 @@ func (p *page) headsElsewhere(i int) bool {
 // linkAround says that the element k, which is in i, is in or holds a link to another page, and that neither names a
 // brand or a seller.
 func (p *page) linkAround(k, i int) bool {
-	if beginsWithAny(strings.ToLower(p.of(k)), soldBy) {
+	if beginsWithAny(strings.ToLower(plain.CutBytes(p.of(k), 60)), soldBy) { // it may hold the page
 		return false
 	}
 	elsewhere := func(at int) bool {
