@@ -409,7 +409,8 @@ func (a *ImportChunks) parseChunks(ctx context.Context, job ParseJob) (int, erro
 			return n, err
 		}
 		n++
-		if read = append(read, c.N); i+1 < len(chunks) && a.Now().Sub(noted) < parsedEvery {
+		// While a worker has died, each at once: the first that is pending is the one at which the next try takes over.
+		if read = append(read, c.N); i+1 < len(chunks) && deaths(ctx) == 0 && a.Now().Sub(noted) < parsedEvery {
 			continue
 		}
 		if err := a.Chunks.Parsed(ctx, job.Tenant, job.ID, read, a.Now()); err != nil {
@@ -465,14 +466,19 @@ func (a *ImportChunks) read(ctx context.Context, u contact.Import, c contact.Chu
 	if !again {
 		return a.rows(ctx, u, c, text)
 	}
-	begun, err := a.Chunks.BeginChunk(ctx, u.Tenant, u.ID, c.N)
+	begun, err := countTry(ctx, func() error { return a.Chunks.EndChunk(ctx, u.Tenant, u.ID, c.N) }, func() (int, error) {
+		return a.Chunks.BeginChunk(ctx, u.Tenant, u.ID, c.N)
+	})
 	if err != nil {
 		return nil, err
 	}
+	defer tellUntold(ctx)() // it may be cut off before it has ended
 	defer func() {
 		living, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = a.Chunks.EndChunk(living, u.Tenant, u.ID, c.N) // or with the next try
+		if a.Chunks.EndChunk(living, u.Tenant, u.ID, c.N) != nil {
+			tellAlive(living)
+		}
 	}()
 	if err := contact.CheckChunk(c, begun); err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package activities_test
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,18 +89,62 @@ func TestChunksThatEndWorkers(t *testing.T) {
 		return f
 	}
 	f := split()
-	f.died = 1
+	f.died[0] = 1
 	require.NoError(t, read(f, false), "it may have been another")
 	require.Equal(t, []string{"begin 0", "end 0", "begin 1", "end 1"}, f.noted)
 
 	f = split()
-	f.died = 2
+	f.died[0] = 2
 	require.ErrorContains(t, read(f, false), "the last 3 workers that read the rows from line 2 on ended meanwhile")
 	require.Equal(t, []string{"begin 0", "end 0"}, f.noted, "a replay begins anew")
 	require.Empty(t, f.rows)
 
 	f = split()
-	f.died = 2
+	f.died[0] = 2
 	require.NoError(t, read(f, true), "its worker lives: the store was away")
 	require.Empty(t, f.noted)
+}
+
+// A worker that is stopped while it reads a chunk, and is cut off before it has read it, was not ended by it.
+func TestChunksThatAreCutOff(t *testing.T) {
+	t.Parallel()
+
+	f, pulse := newFakeUpload(phonebook(3500)), new(pulsed)
+	_, err := f.begin().SplitUpload(t.Context(), f.job())
+	require.NoError(t, err)
+	parsing := f.parsing()
+	parse := func(ctx context.Context) error {
+		_, err := parsing.ParseChunks(ctx, activities.ParseJob{ImportJob: f.job(), To: 2})
+		return err
+	}
+	again := func() { // each try of a pulse is the first one: that one before it has died is said so
+		said, ok := pulse.said.(map[string]any)
+		if !ok {
+			said = map[string]any{}
+		}
+		said["lived"] = -1
+		pulse.said = said
+	}
+	for range 5 {
+		again()
+		f.away = false
+		pulse.cutOff(t, func(ctx context.Context, stop func()) error {
+			var once sync.Once
+			f.reads = func() {
+				if slices.Contains(f.noted, "begin 1") {
+					once.Do(func() {
+						stop()
+						f.away = true // its process is gone
+					})
+				}
+			}
+			return parse(ctx)
+		})
+		require.Equal(t, map[int]int{0: 0, 1: 1}, f.died, "its worker was asked to stop")
+		f.noted = nil
+	}
+	again()
+	f.away, f.reads = false, nil
+	require.NoError(t, pulse.try(t, parse))
+	require.Len(t, f.rows, 2)
 }

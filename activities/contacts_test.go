@@ -44,18 +44,18 @@ type fakeUpload struct {
 	steps   []string // looks that did, and what was stored
 
 	begun, ended int  // readings
-	away         bool // at the end of a reading
+	away         bool // the store, at the end of a reading
 	reads        func()
 
-	noted []string // readings of chunks
-	died  int      // of them, those before
-	first error    // of the first reading of a file
+	noted []string    // readings of chunks
+	died  map[int]int // of them, by chunk, those before
+	first error       // of the first reading of a file
 }
 
 func newFakeUpload(data string) *fakeUpload {
 	f := &fakeUpload{
 		files: map[string][]byte{"u/file": []byte(data)}, rows: map[int][]byte{}, parsed: map[int]bool{}, breaks: -1,
-		clock: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC),
+		died: map[int]int{}, clock: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC),
 	}
 	f.in.State, f.in.Tenant, f.in.ID, f.in.File, f.in.Bytes = "received", "acme", uuid.New(), "u/file", int64(len(data))
 	f.in.Options.Region = "CA"
@@ -134,13 +134,16 @@ func (f *fakeUpload) BeginReading(context.Context, string, uuid.UUID) (int, erro
 
 func (f *fakeUpload) BeginChunk(_ context.Context, _ string, _ uuid.UUID, n int) (int, error) {
 	f.noted = append(f.noted, fmt.Sprintf("begin %d", n))
-	f.died++
-	return f.died, nil
+	f.died[n]++
+	return f.died[n], nil
 }
 
 func (f *fakeUpload) EndChunk(ctx context.Context, _ string, _ uuid.UUID, n int) error {
+	if f.away {
+		return errAway
+	}
 	f.noted = append(f.noted, fmt.Sprintf("end %d", n))
-	f.died = 0
+	f.died[n] = 0
 	return ctx.Err()
 }
 
@@ -220,6 +223,9 @@ func (f *fakeUpload) Pending(_ context.Context, _ string, _ uuid.UUID, from, mos
 }
 
 func (f *fakeUpload) Parsed(_ context.Context, _ string, _ uuid.UUID, numbers []int, _ time.Time) error {
+	if f.away {
+		return errAway
+	}
 	for _, n := range numbers {
 		f.parsed[n] = true
 	}
@@ -265,7 +271,7 @@ type readerAt func(p []byte, offset int64) (int, error)
 
 func (r readerAt) ReadAt(p []byte, offset int64) (int, error) { return r(p, offset) }
 
-func (f *fakeUpload) OpenRange(_ context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+func (f *fakeUpload) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
 	if err := f.first; err != nil {
 		f.first = nil
 		return nil, err
@@ -278,7 +284,7 @@ func (f *fakeUpload) OpenRange(_ context.Context, key string, offset, length int
 	if length >= 0 {
 		end = offset + length
 	}
-	return io.NopCloser(bytes.NewReader(data[offset:end])), nil
+	return io.NopCloser(io.NewSectionReader(f.ReaderAt(ctx, key, end), offset, end-offset)), nil
 }
 
 func (f *fakeUpload) PutCopy(_ context.Context, _ string, text io.Reader) (string, error) {
