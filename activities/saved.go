@@ -33,12 +33,13 @@ type NoticeStore interface {
 }
 
 // NoticeSender sends a notice to its target, in bounded time. Its errors name neither the address nor what it holds.
-// One of the class fault.Gone says that the target is not there any more, or wants no more: it is stopped.
+// One of the class fault.Gone says that the target is not there any more, or wants no more: it is stopped. One of the
+// class fault.Limited says that this process lacks the key of its address.
 type NoticeSender interface {
 	Send(ctx context.Context, n saved.Notice) error
 }
 
-// NoticeMetrics counts tries: sent, dropped, retried, failed.
+// NoticeMetrics counts tries: sent, dropped, retried, failed, keyless.
 type NoticeMetrics interface {
 	Told(channel saved.Channel, result string)
 }
@@ -234,7 +235,8 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	switch class, after := fault.Of(err); {
 	case err == nil:
 		return end("sent", "")
-	case class == fault.Limited: // it was not sent, for a cause of our own
+	case class == fault.Limited: // this process lacks the key of its address: that is no try
+		a.Metrics.Told(n.Channel, "keyless")
 		return done, a.later(ctx, job, after, err)
 	default:
 		return a.missed(ctx, job, n, err)

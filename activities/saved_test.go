@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -169,6 +170,7 @@ func TestTellNoticeWithoutKey(t *testing.T) {
 	require.Equal(t, night.Add(30*time.Second), w.until)
 	require.Zero(t, w.tries)
 	require.Empty(t, w.ended)
+	require.Equal(t, slices.Repeat([]string{"keyless"}, 2*saved.MaxTries), w.told, "it is never late, and is seen by this")
 	w.fail = nil
 	done, err := a.TellNotice(t.Context(), activities.NoticeJob{})
 	require.NoError(t, err)

@@ -29,14 +29,14 @@ func NewSaved(r prometheus.Registerer) *Saved {
 			"Active saved searches in the memory of the process that compares."),
 		notices: m.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_saved_notices_total",
-			Help: "Tries to send notices of saved searches by channel and result: sent, retried, failed, dropped.",
+			Help: "Tries to send notices of saved searches by channel and result: sent, retried, failed, dropped, keyless.",
 		}, []string{"channel", "result"}),
 		delay: m.Histogram("conveyor_saved_delay_seconds",
 			"Time from an event of a listing until it was compared with the saved searches.",
 			.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600),
 	}
 	for _, channel := range saved.Channels { // or the first failure would be no increase
-		for _, result := range []string{"sent", "retried", "failed", "dropped"} {
+		for _, result := range []string{"sent", "retried", "failed", "dropped", "keyless"} {
 			if channel != saved.Feed {
 				s.notices.WithLabelValues(string(channel), result)
 			}
