@@ -114,6 +114,10 @@ func (p searchPrinter) head(a apisearch.SearchAnswer) {
 		count = "at least " + count
 	}
 	fmt.Fprintf(p.out, "%s, %.0f ms\n", count, a.TookMS)
+	if a.Cut {
+		fmt.Fprintln(p.out, "the query is longer than what is looked for: its first 2,000 characters, and 32 words or phrases "+
+			"of them")
+	}
 	if len(a.Corrected) > 0 {
 		fmt.Fprintf(p.out, "also looked for: %s\n", Plain(strings.Join(a.Corrected, ", ")))
 	}

@@ -19,7 +19,8 @@ import (
 func answered() apisearch.SearchAnswer {
 	count := func(v string, n int) []apisearch.SearchCount { return []apisearch.SearchCount{{Value: v, Pages: n}} }
 	return apisearch.SearchAnswer{
-		Total: 12, AtLeast: true, Relaxed: true, Corrected: []string{"pump", "pumps"}, DidYouMean: "heat pump", TookMS: 12.6,
+		Total: 12, AtLeast: true, Cut: true, Relaxed: true, Corrected: []string{"pump", "pumps"}, DidYouMean: "heat pump",
+		TookMS: 12.6,
 		Facets: &apisearch.SearchFacets{
 			Sites: append(count("example.org", 8), count("example.com", 4)...), Languages: count("", 12), Types: count("html", 12),
 		},
@@ -41,6 +42,7 @@ func TestPrintSearch(t *testing.T) {
 	a := answered()
 	require.NoError(t, c.print(searchPrinter{out: &b}, a, 0, true))
 	require.Equal(t, `at least 12 pages, 13 ms
+the query is longer than what is looked for: its first 2,000 characters, and 32 words or phrases of them
 also looked for: pump, pumps
 did you mean: heat pump
 few pages have all words; pages with some of them follow

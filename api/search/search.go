@@ -163,6 +163,7 @@ type SearchAnswer struct {
 	Hits       []SearchHit   `json:"hits" doc:"the best first"`
 	Total      int           `json:"total" doc:"pages that answer, each set of duplicates counted once"`
 	AtLeast    bool          `json:"at_least" doc:"there may be more than total: counting would have taken too long"`
+	Cut        bool          `json:"cut,omitempty" doc:"q is longer than what is looked for: its first 2,000 characters, and 32 words or phrases and 32 values of a filter of them"`
 	Relaxed    bool          `json:"relaxed" doc:"few pages have all words: pages with some of them follow"`
 	Corrected  []string      `json:"corrected,omitempty" doc:"words that were also looked for, as few pages have those of q"`
 	DidYouMean string        `json:"did_you_mean,omitempty" doc:"a query that finds more"`
@@ -241,6 +242,9 @@ func (h Search) search(ctx context.Context, in *searchInput) (*api.Body[SearchAn
 	out := SearchAnswer{
 		Hits: api.Listed(r.Hits, showHit), Total: r.Total, AtLeast: r.AtLeast, Relaxed: r.Relaxed, Corrected: r.Corrected,
 		DidYouMean: r.DidYouMean, Facets: api.Maybe(r.Facets, showFacets), TookMS: milliseconds(r.Took),
+	}
+	if ask, err := search.Parse(in.Q); err == nil { // as each engine does
+		out.Cut = ask.Cut
 	}
 	if r.Next != nil {
 		out.Next = api.EncodeCursor(searchCursor{searchKey(in.query), *r.Next})

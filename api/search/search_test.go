@@ -118,6 +118,20 @@ func TestPageSearch(t *testing.T) {
 	require.Equal(t, "belongs to another query; keep q and all filters unchanged, or start without after", p.Errors[0].Message)
 }
 
+// Who asks a longer question than is read is told so, whatever the engine.
+func TestPageSearchOfALongQuestion(t *testing.T) {
+	t.Parallel()
+	d := searching(t, &desk{})
+	for words, cut := range map[int]bool{search.MaxClauses: false, search.MaxClauses + 1: true} {
+		var q strings.Builder
+		for n := range words {
+			fmt.Fprintf(&q, "w%d ", n)
+		}
+		got := apitest.Read[apisearch.SearchAnswer](t, d.Get(t, "/search?q="+url.QueryEscape(q.String())), 200)
+		require.Equal(t, cut, got.Cut, "%d words", words)
+	}
+}
+
 // What is absent is absent, and lists are never null.
 func TestPageSearchFindsNothing(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ export const search = {
   empty: 'Type words: pages are found as you type. Pages come from crawls, or from the queue crawler_queue.',
   found: (n: number, c: string, more: boolean) => `${more ? 'more than ' : ''}${c} ${s(n, 'page')}`,
   relaxed: 'few pages have all words, so pages with most of them are shown, too',
+  cutQuery: 'only the first 32 words or phrases are looked for',
   didYouMean: 'did you mean',
   duplicates: (n: number) => `${n} more with the same text`,
   sites: 'Sites',

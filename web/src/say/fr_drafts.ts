@@ -15,6 +15,7 @@ export const search: (typeof en)['search'] = {
     'Tapez des mots : les pages apparaissent à mesure. Elles viennent des explorations, ou de la file crawler_queue.',
   found: (n, c, more) => `${more ? 'plus de ' : ''}${c} ${s(n, 'page')}`,
   relaxed: 'peu de pages ont tous les mots ; celles qui en ont la plupart sont montrées aussi',
+  cutQuery: 'seuls les 32 premiers mots ou phrases sont cherchés',
   didYouMean: 'vouliez-vous dire',
   duplicates: (n) => `${n} ${s(n, 'autre')} au même texte`,
   sites: 'Sites',

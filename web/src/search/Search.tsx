@@ -91,6 +91,7 @@ export function Search() {
         <p className="m2" role="status">
           {t.found(firstPage.total, count(firstPage.total, language), firstPage.at_least)}{' '}
           <span className="mu">{Math.round(firstPage.took_ms)} ms</span>
+          {firstPage.cut && ` · ${t.cutQuery}`}
           {firstPage.relaxed && ` · ${t.relaxed}`}
           {firstPage.did_you_mean && (
             <>
