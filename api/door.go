@@ -12,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -196,6 +197,15 @@ func Answered[T any](d *Door, description string) *huma.Response {
 	return &huma.Response{Description: description, Content: map[string]*huma.MediaType{JSONType: {
 		Schema: d.API.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, ""),
 	}}}
+}
+
+// Keyed is the ID of what is made by a request with an Idempotency-Key: the same for the same owner and key. Without a
+// key it is another one.
+func Keyed(namespace uuid.UUID, owner, key string, another uuid.UUID) uuid.UUID {
+	if key == "" {
+		return another
+	}
+	return uuid.NewSHA1(namespace, []byte(owner+"\x00"+key))
 }
 
 // Set sets v to what was said, if anything was.

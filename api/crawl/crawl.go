@@ -235,19 +235,17 @@ func (h Crawls) create(ctx context.Context, in *createCrawlInput) (*createCrawlO
 	if err != nil {
 		return nil, err
 	}
-	r := dbcrawl.NewRun{
-		SeedURL: in.Body.SeedURL, Root: in.root, AllowedHosts: scope.Hosts(), Settings: settings, By: api.CallerOf(ctx).Name,
-	}
-	if in.Key != "" {
-		r.Key = uuid.NewSHA1(crawlKeys, []byte(r.By+"\x00"+in.Key))
-	}
-	run, err := h.Store.Create(ctx, r, h.door.Now())
+	by := api.CallerOf(ctx).Name
+	run, err := h.Store.Create(ctx, dbcrawl.NewRun{
+		SeedURL: in.Body.SeedURL, Root: in.root, AllowedHosts: scope.Hosts(), Settings: settings, By: by,
+		Key: api.Keyed(crawlKeys, by, in.Key, uuid.Nil),
+	}, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
 	warning := ""
 	if run.Status == crawl.Running {
-		warning = h.reach(ctx, run.ID, func(ctx context.Context) error {
+		warning = h.door.Reach(ctx, crawl.WorkflowID(run.ID), func(ctx context.Context) error {
 			_, err := h.Launch.StartCrawl(ctx, run)
 			return err
 		})
@@ -259,11 +257,6 @@ func (h Crawls) create(ctx context.Context, in *createCrawlInput) (*createCrawlO
 	out := &createCrawlOutput{"/crawl-runs/" + strconv.FormatInt(run.ID, 10), h.show(stored)}
 	out.Body.Warning = cmp.Or(warning, stored.Note)
 	return out, nil
-}
-
-// reach calls the workflow of a run after a change is stored.
-func (h Crawls) reach(ctx context.Context, id int64, call func(context.Context) error) (warning string) {
-	return h.door.Reach(ctx, crawl.WorkflowID(id), call)
 }
 
 type listCrawlsInput struct {
@@ -355,7 +348,7 @@ func (h Crawls) change(ctx context.Context, id int64, to string) (*api.Body[Craw
 		return nil, err
 	}
 	out := api.BodyOf(h.show(r))
-	out.Body.Warning = cmp.Or(h.reach(ctx, id, func(ctx context.Context) error {
+	out.Body.Warning = cmp.Or(h.door.Reach(ctx, crawl.WorkflowID(id), func(ctx context.Context) error {
 		if to == crawl.Running {
 			return h.Launch.WakeCrawl(ctx, r.Run)
 		}
@@ -400,7 +393,9 @@ func (h Crawls) retry(ctx context.Context, in *retryCrawlInput) (*api.Body[Crawl
 	}
 	out := api.BodyOf(CrawlRetried{Retried: n, Run: h.show(r)})
 	if n > 0 {
-		warning := h.reach(ctx, in.ID, func(ctx context.Context) error { return h.Launch.WakeCrawl(ctx, r.Run) })
+		warning := h.door.Reach(ctx, crawl.WorkflowID(in.ID), func(ctx context.Context) error {
+			return h.Launch.WakeCrawl(ctx, r.Run)
+		})
 		out.Body.Run.Warning = cmp.Or(warning, r.Note)
 	}
 	return out, nil

@@ -174,15 +174,9 @@ func (h Drafts) request(ctx context.Context, in *requestCrawlInput) (*requestCra
 		return nil, fault.Newf(fault.Conflict, "crawl requests are not taken here (CONVEYOR_CRAWL_REQUESTS)")
 	}
 	by := api.CallerOf(ctx).Name
-	switch {
-	case in.Body.EventID != nil:
-		in.request.EventID = *in.Body.EventID
-	case in.Key != "":
-		in.request.EventID = uuid.NewSHA1(keyed, []byte(by+"\x00"+in.Key))
-	default:
-		in.request.EventID = uuid.New()
-	}
-	id := in.request.EventID
+	id := api.Keyed(keyed, by, in.Key, uuid.New())
+	api.Set(&id, in.Body.EventID)
+	in.request.EventID = id
 	sealed, err := h.seal(id, in.secrets)
 	if err != nil {
 		return nil, err

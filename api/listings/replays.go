@@ -80,13 +80,9 @@ type createReplayInput struct {
 
 // id is the ID of the replay that a request asks for: uuid.Nil when it says none.
 func (in *createReplayInput) id(caller string) uuid.UUID {
-	switch {
-	case in.Body.ID != nil:
-		return *in.Body.ID
-	case in.Key != "":
-		return uuid.NewSHA1(replayKeys, []byte(caller+"\x00"+in.Key))
-	}
-	return uuid.Nil
+	id := api.Keyed(replayKeys, caller, in.Key, uuid.Nil)
+	api.Set(&id, in.Body.ID)
+	return id
 }
 
 // replayKeys is the namespace of IDs that are made of an Idempotency-Key.

@@ -208,10 +208,7 @@ type campaignOutput struct {
 var campaignKeys = uuid.MustParse("c2a5c3f0-8f0b-4c4b-9a53-2f7d0c9e6b41")
 
 func (h Campaigns) create(ctx context.Context, tenant string, in *createCampaignInput) (*campaignOutput, error) {
-	id := uuid.New()
-	if in.Key != "" {
-		id = uuid.NewSHA1(campaignKeys, []byte(tenant+"\x00"+in.Key))
-	}
+	id := api.Keyed(campaignKeys, tenant, in.Key, uuid.New())
 	c, err := h.Store.Create(ctx, tenant, id, in.Body.plan(), api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err

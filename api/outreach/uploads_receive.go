@@ -222,7 +222,7 @@ func (h Uploads) admitted(
 		return u, nil, h.tooLarge()
 	}
 	if in.Key != "" {
-		id := uuid.NewSHA1(uploadKeys, []byte(tenant+"\x00"+in.Key))
+		id := api.Keyed(uploadKeys, tenant, in.Key, uuid.Nil)
 		u, err = h.Store.Get(ctx, tenant, id)
 		if err == nil || fault.ClassOf(err) != fault.Gone {
 			return u, func() {}, err
