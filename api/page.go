@@ -34,87 +34,65 @@ func PageOf[R, T, C any](rows []R, show func(R) T, next *C) Page[T] {
 	return out
 }
 
-// Cursor is a position in a list together with the list's order, so that it is not taken for a position in another one.
-type Cursor struct {
+// A Cursor is a position in a list together with the list's order, so that it is not taken for a position in another
+// one. It names the item before it by an ID, a number or a text.
+type Cursor[I any] struct {
 	Sort      string    `json:"s"`
 	At        time.Time `json:"t,omitzero"`
 	RentCents int64     `json:"r,omitempty"`
-	ID        uuid.UUID `json:"i"`
+	ID        I         `json:"i"`
 
 	Rank *db.RankPosition `json:"k,omitempty"`
 }
 
 // CursorAt is the cursor of a position in an order; nil stays nil.
-func CursorAt(p *db.Position, sort string) *Cursor {
-	return Maybe(p, func(p db.Position) Cursor { return Cursor{sort, p.At, p.RentCents, p.ID, p.Rank} })
+func CursorAt(p *db.Position, sort string) *Cursor[uuid.UUID] {
+	return Maybe(p, func(p db.Position) Cursor[uuid.UUID] {
+		return Cursor[uuid.UUID]{sort, p.At, p.RentCents, p.ID, p.Rank}
+	})
 }
 
-// IDCursor is a position in a list by ID, or by time and ID.
-type IDCursor struct {
-	Sort string    `json:"s"`
-	At   time.Time `json:"t,omitzero"`
-	ID   int64     `json:"i"`
+// CursorOf is the cursor of a number or a text in an order; nil stays nil.
+func CursorOf[I any](id *I, sort string) *Cursor[I] {
+	return Maybe(id, func(id I) Cursor[I] { return Cursor[I]{Sort: sort, ID: id} })
 }
 
-// IDCursorAt is the cursor of a number in an order; nil stays nil.
-func IDCursorAt(id *int64, sort string) *IDCursor {
-	return Maybe(id, func(id int64) IDCursor { return IDCursor{Sort: sort, ID: id} })
-}
-
-func timeCursorAt(p *db.IDPosition, sort string) *IDCursor {
-	return Maybe(p, func(p db.IDPosition) IDCursor { return IDCursor{Sort: sort, At: p.At, ID: p.ID} })
+func timeCursorAt(p *db.IDPosition, sort string) *Cursor[int64] {
+	return Maybe(p, func(p db.IDPosition) Cursor[int64] { return Cursor[int64]{Sort: sort, At: p.At, ID: p.ID} })
 }
 
 // ParseIDCursor reads a next_cursor of a list by ID. "" is the first page: 0. Its error is for the caller.
 func ParseIDCursor(s, sort string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	c, err := readIDCursor(s, sort)
+	c, err := readCursor(s, func(c Cursor[int64]) bool { return c.Sort == sort && c.ID >= 1 })
+	return c.ID, err
+}
+
+// ParseTextCursor reads a next_cursor of a list by a text. "" is the first page: "". Its error is for the caller.
+func ParseTextCursor(s, sort string) (string, error) {
+	c, err := readCursor(s, func(c Cursor[string]) bool {
+		return c.Sort == sort && c.ID != "" && WrongText("", c.ID) == nil
+	})
 	return c.ID, err
 }
 
 // parseTimeCursor reads a next_cursor of a list by time and ID. "" is the first page. Its error is for the caller.
 func parseTimeCursor(s, sort string) (*db.IDPosition, error) {
-	if s == "" {
-		return nil, nil
-	}
-	c, err := readIDCursor(s, sort)
-	if err != nil || c.At.IsZero() {
-		return nil, ErrCursor
+	c, err := readCursor(s, func(c Cursor[int64]) bool { return c.Sort == sort && c.ID >= 1 && !c.At.IsZero() })
+	if s == "" || err != nil {
+		return nil, err
 	}
 	return &db.IDPosition{At: c.At, ID: c.ID}, nil
 }
 
-// readIDCursor reads a cursor of an order.
-func readIDCursor(s, sort string) (c IDCursor, err error) {
-	if err = DecodeCursor(s, &c); err != nil || c.Sort != sort || c.ID < 1 {
-		return c, ErrCursor
+// readCursor reads a cursor that fits. "" is the first page: the zero Cursor.
+func readCursor[I any](s string, fits func(Cursor[I]) bool) (c Cursor[I], err error) {
+	if s == "" {
+		return c, nil
+	}
+	if err = DecodeCursor(s, &c); err != nil || !fits(c) {
+		return Cursor[I]{}, ErrCursor
 	}
 	return c, nil
-}
-
-// TextCursor is a position in a list by a text.
-type TextCursor struct {
-	Sort string `json:"s"`
-	ID   string `json:"i"`
-}
-
-// TextCursorAt is the cursor of a text in an order; nil stays nil.
-func TextCursorAt(text *string, sort string) *TextCursor {
-	return Maybe(text, func(text string) TextCursor { return TextCursor{Sort: sort, ID: text} })
-}
-
-// ParseTextCursor reads a next_cursor of a list by a text. "" is the first page: "". Its error is for the caller.
-func ParseTextCursor(s, sort string) (string, error) {
-	if s == "" {
-		return "", nil
-	}
-	var c TextCursor
-	if err := DecodeCursor(s, &c); err != nil || c.Sort != sort || c.ID == "" || WrongText("", c.ID) != nil {
-		return "", ErrCursor
-	}
-	return c.ID, nil
 }
 
 // EncodeCursor writes a cursor as callers see it: opaque, so that none is made by hand.
@@ -143,13 +121,11 @@ const byRank = "relevance"
 
 // ParseCursor reads a next_cursor of a list in an order. "" is the first page. Its error is for the caller.
 func ParseCursor(s, sort string) (*db.Position, error) {
-	if s == "" {
-		return nil, nil
-	}
-	var c Cursor
-	err := DecodeCursor(s, &c)
-	if err != nil || c.ID == uuid.Nil || (c.Sort == byRank) != (c.Rank != nil) {
-		return nil, ErrCursor
+	c, err := readCursor(s, func(c Cursor[uuid.UUID]) bool {
+		return c.ID != uuid.Nil && (c.Sort == byRank) == (c.Rank != nil)
+	})
+	if s == "" || err != nil {
+		return nil, err
 	}
 	if c.Sort != sort {
 		return nil, errors.New("belongs to another order of the list; keep sort unchanged, or start without cursor")

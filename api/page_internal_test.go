@@ -38,10 +38,10 @@ func TestCursorsOfTheirLists(t *testing.T) {
 		"audit":        EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, auditOrder)),
 		"letters":      EncodeCursor(timeCursorAt(&db.IDPosition{At: at, ID: 7}, lettersOrder)),
 		"no order":     EncodeCursor(map[string]any{"t": at, "i": 7}),
-		"matches":      EncodeCursor(IDCursorAt(new(int64(7)), "matches")),
+		"matches":      EncodeCursor(CursorOf(new(int64(7)), "matches")),
 		"matches, 0.6": EncodeCursor(map[string]any{"s": "matches", "i": 7, "e": 7}),
 		"matches, -1":  EncodeCursor(map[string]any{"s": "matches", "i": -1}),
-		"names":        EncodeCursor(TextCursorAt(new("Plateau"), "searches")),
+		"names":        EncodeCursor(CursorOf(new("Plateau"), "searches")),
 		"names, 0.6":   EncodeCursor(map[string]any{"s": "searches", "i": "Plateau", "n": "Plateau"}),
 		"a NUL":        EncodeCursor(map[string]any{"s": "searches", "i": "\x00"}),
 	}

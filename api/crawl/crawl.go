@@ -285,7 +285,7 @@ type CrawlRunPage api.Page[CrawlRun]
 
 func (h Crawls) list(ctx context.Context, in *listCrawlsInput) (*api.Body[CrawlRunPage], error) {
 	rows, next, err := h.Store.Runs(ctx, in.states, in.before, in.Limit)
-	return api.BodyOf(CrawlRunPage(api.PageOf(rows, h.show, api.IDCursorAt(next, crawlRunOrder)))), err
+	return api.BodyOf(CrawlRunPage(api.PageOf(rows, h.show, api.CursorOf(next, crawlRunOrder)))), err
 }
 
 type crawlRunInput struct {

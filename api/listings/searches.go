@@ -191,7 +191,7 @@ func (h Searches) list(ctx context.Context, tenant string, in *savedSearchesInpu
 		return nil, err
 	}
 	list, next := db.CutPage(list, in.Limit, func(s dblistings.SavedSearch) string { return s.Name })
-	out := api.PageOf(list, showSearch, api.TextCursorAt(next, searchesOrder))
+	out := api.PageOf(list, showSearch, api.CursorOf(next, searchesOrder))
 	return api.BodyOf(SavedSearches(out)), nil
 }
 

@@ -127,6 +127,6 @@ func (h Searches) matches(
 		return nil, err
 	}
 	out := api.PageOf(found, func(i saved.Item) SearchMatch { return SearchMatch{showFound(i), i.Events[0], i.Offered} },
-		api.IDCursorAt(next, matchesOrder))
+		api.CursorOf(next, matchesOrder))
 	return api.BodyOf(SearchMatches(out)), nil
 }

@@ -189,7 +189,7 @@ func (h Contacts) search(ctx context.Context, tenant string, in *searchContactsI
 	if err != nil {
 		return nil, err
 	}
-	return api.BodyOf(ContactPage(api.PageOf(rows, showContact, api.IDCursorAt(next, contactOrder)))), nil
+	return api.BodyOf(ContactPage(api.PageOf(rows, showContact, api.CursorOf(next, contactOrder)))), nil
 }
 
 // digestOf is what the audit has of a filter. There are so few telephone numbers that the digest of one tells it.

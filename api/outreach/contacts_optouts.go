@@ -62,5 +62,5 @@ func (h Contacts) listOptOuts(ctx context.Context, tenant string, in *listOptOut
 		return nil, err
 	}
 	show := func(o dboutreach.ContactOptOut) ContactOptOut { return ContactOptOut(o) }
-	return api.BodyOf(OptOutPage(api.PageOf(rows, show, api.IDCursorAt(next, optOutsOrder)))), nil
+	return api.BodyOf(OptOutPage(api.PageOf(rows, show, api.CursorOf(next, optOutsOrder)))), nil
 }

@@ -179,7 +179,7 @@ func (h Tenants) list(ctx context.Context, in *listTenantsInput) (*api.Body[Tena
 	if err != nil {
 		return nil, err
 	}
-	out := api.PageOf(rows, func(t db.Tenant) Tenant { return h.show(ctx, t) }, api.TextCursorAt(next, tenantOrder))
+	out := api.PageOf(rows, func(t db.Tenant) Tenant { return h.show(ctx, t) }, api.CursorOf(next, tenantOrder))
 	return api.BodyOf(TenantPage(out)), nil
 }
 
