@@ -72,7 +72,7 @@ type SearchMetrics interface {
 	// Stored counts the pages of a batch by outcome.
 	Stored(n map[string]int)
 	// Indexed counts a call of an engine.
-	Indexed(engine string, pages int, took time.Duration)
+	Indexed(engine string, took time.Duration)
 }
 
 // PageKeys names messages of the inbox, each once.
@@ -232,7 +232,7 @@ func (a *Searching) index(ctx context.Context, pages []search.Page) error {
 		if err := engine.Index(ctx, pages); err != nil {
 			return fmt.Errorf("index in %s: %w", name, err)
 		}
-		a.Metrics.Indexed(name, len(pages), a.Now().Sub(began))
+		a.Metrics.Indexed(name, a.Now().Sub(began))
 		if err := a.removeGone(ctx, name, engine, pages); err != nil {
 			return err
 		}

@@ -197,7 +197,7 @@ func (f *fakeSearch) Stored(n map[string]int) {
 	}
 }
 
-func (f *fakeSearch) Indexed(string, int, time.Duration) {}
+func (f *fakeSearch) Indexed(string, time.Duration) {}
 
 func letter(path, text string, minute int) string {
 	return fmt.Sprintf(`{"url":"https://example.org/%s","text":%q,"metadata":{"title":"x","timestamp":`+

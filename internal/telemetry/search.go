@@ -36,6 +36,6 @@ func (s *Search) Stored(n map[string]int) {
 }
 
 // Indexed counts a call of an engine.
-func (s *Search) Indexed(engine string, _ int, took time.Duration) {
+func (s *Search) Indexed(engine string, took time.Duration) {
 	s.index.WithLabelValues(engine).Observe(took.Seconds())
 }

@@ -19,7 +19,7 @@ func TestSearch(t *testing.T) {
 	s := telemetry.NewSearch(reg)
 	s.Stored(map[string]int{"stored": 3, "refused": 0})
 	s.Stored(map[string]int{"stored": 1, "refused": 2})
-	s.Indexed("postgres", 3, 20*time.Millisecond)
+	s.Indexed("postgres", 20*time.Millisecond)
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP conveyor_search_pages_total Crawled pages by outcome: stored, unchanged, overtaken by a version that was crawled later, removed, refused.
 # TYPE conveyor_search_pages_total counter
