@@ -31,43 +31,45 @@ type Contacts struct {
 // Register implements api.Part.
 func (h Contacts) Register(d *api.Door) {
 	h.door = d
-	op := func(role access.Role, id, route, summary, description string) api.TenantOperation {
-		return api.NeedsTenant(role, api.Op("contacts", id, route, summary, description))
-	}
-	api.ServeTenant(d, op(access.Operate, "search-contacts", "POST /contacts/search", "Search contacts",
+	api.ServeTenant(d, contactOp(access.Operate, "search-contacts", "POST /contacts/search", "Search contacts",
 		"The oldest first. It is a POST so that no telephone number or name is in an address, which proxies log. The audit "+
 			"has each request."),
 		h.search)
-	api.ServeTenant(d, op(access.Operate, "count-contacts", "POST /contacts/count", "Count contacts", ""), h.count)
-	export := op(access.Operate, "export-contacts", "POST /contacts/export", "Export contacts as CSV",
+	api.ServeTenant(d, contactOp(access.Operate, "count-contacts", "POST /contacts/count", "Count contacts", ""), h.count)
+	export := contactOp(access.Operate, "export-contacts", "POST /contacts/export", "Export contacts as CSV",
 		"All that a query has, the oldest first, with a column for each custom field, up to 993. Cells that a spreadsheet "+
 			"would run as a formula have an apostrophe before them, which an import takes away. An export that fails on the "+
 			"way ends without its last chunk.")
 	export.Responses = api.Streamed("The contacts", "text/csv")
 	api.StreamTenant(d, export, h.export)
-	api.ServeTenant(d, op(access.Operate, "get-contact", "GET /contacts/{contact}", "Get a contact",
+	api.ServeTenant(d, contactOp(access.Operate, "get-contact", "GET /contacts/{contact}", "Get a contact",
 		"The audit has each request."),
 		h.get)
-	api.ServeTenant(d, op(access.Operate, "export-person", "GET /contacts/{contact}/export",
+	api.ServeTenant(d, contactOp(access.Operate, "export-person", "GET /contacts/{contact}/export",
 		"Get all that is kept of a person", "The contact, its lists, its opt-out, its messages, and the rows of files "+
 			"that were refused and have its phone or address, for a request of that person. Files that were uploaded are "+
 			"not in it."), h.person)
-	api.ServeTenant(d, op(access.Operate, "delete-contact", "DELETE /contacts/{contact}",
+	api.ServeTenant(d, contactOp(access.Operate, "delete-contact", "DELETE /contacts/{contact}",
 		"Delete a person for good", "The contact, its places in lists, and the recipient and content of its messages; messages that wait are not sent. "+
 			"An opt-out stays, without the phone, so that it holds when the person is imported again. Uploaded files are "+
 			"kept as long as files are kept. The audit does not name the person."), h.remove)
-	api.ServeTenant(d, op(access.Operate, "opt-out-contact", "POST /contacts/{contact}/opt-out",
+	api.ServeTenant(d, contactOp(access.Operate, "opt-out-contact", "POST /contacts/{contact}/opt-out",
 		"Never write to a contact again", "Its telephone number and its e-mail address are opted out, and with "+
 			"the address every contact that has it: of a couple or an office with one address, all. The answer says how many "+
 			"contacts that are. POST /opt-outs with the phone alone opts out no other contact. It holds for good, also across a "+
 			"deletion and another import."), h.optOut)
-	api.ServeTenant(d, op(access.Operate, "opt-out-person", "POST /opt-outs",
+	api.ServeTenant(d, contactOp(access.Operate, "opt-out-person", "POST /opt-outs",
 		"Never write to a telephone number or an address again", "Whether a contact has it or not. A number without "+
 			"country code belongs to the tenant's region. It holds for good."), h.optOutPerson)
-	h.optOuts(d, op)
-	h.changes(d, op)
+	h.optOuts(d)
+	h.changes(d)
 	h.lists(d)
 	h.segments(d)
+}
+
+// contactOp is an operation on contacts, for keys of tenants.
+func contactOp(role access.Role, id, route, summary, description string, statuses ...int) api.TenantOperation {
+	return api.NeedsTenant(role, api.Op("contacts", id, route, summary, description, statuses...))
 }
 
 // ContactQuery says which contacts are meant: those that all of its parts have.

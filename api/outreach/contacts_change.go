@@ -3,7 +3,6 @@ package outreach
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -17,20 +16,15 @@ import (
 )
 
 // changes registers what changes single contacts.
-func (h Contacts) changes(d *api.Door, op func(
-	role access.Role, id, route, summary, description string,
-) api.TenantOperation) {
-	put := op(access.Operate, "put-contact", "POST /contacts", "Add a contact, or correct one",
+func (h Contacts) changes(d *api.Door) {
+	api.ServeTenant(d, contactOp(access.Operate, "put-contact", "POST /contacts", "Add a contact, or correct one",
 		"One with that telephone number, or with that address and no number, is corrected: what is given replaces what it "+
 			"has, null empties a field, fields that are not given stay, and tags are added, up to 50 in all. Everything is "+
 			"read as a row of a file is, so an empty text gives nothing. A contact that loses an address which has opted "+
-			"out stays opted out, by its number. It may be repeated.")
-	tag := op(access.Operate, "tag-contacts", "POST /contacts/tags", "Add and remove tags of contacts",
+			"out stays opted out, by its number. It may be repeated.", 409), h.put)
+	api.ServeTenant(d, contactOp(access.Operate, "tag-contacts", "POST /contacts/tags", "Add and remove tags of contacts",
 		"A tag in both lists is removed. A contact has at most 50 tags: those that it has stay, and what is beyond is left "+
-			"out. Contacts that are not there are ignored. It may be repeated.")
-	put.Errors = append(put.Errors, http.StatusConflict)
-	api.ServeTenant(d, put, h.put)
-	api.ServeTenant(d, tag, h.tag)
+			"out. Contacts that are not there are ignored. It may be repeated."), h.tag)
 }
 
 // ContactPut is the body of POST /contacts.

@@ -12,10 +12,8 @@ import (
 )
 
 // optOuts registers the list of those who have opted out.
-func (h Contacts) optOuts(d *api.Door, op func(
-	role access.Role, id, route, summary, description string,
-) api.TenantOperation) {
-	api.ServeTenant(d, op(access.Operate, "list-opt-outs", "GET /opt-outs",
+func (h Contacts) optOuts(d *api.Door) {
+	api.ServeTenant(d, contactOp(access.Operate, "list-opt-outs", "GET /opt-outs",
 		"List the contacts that are never written to", "The oldest contacts first; 10,000 contacts are looked at for a "+
 			"page, so one may be short, or empty, and not the last. Of people who are no contacts no number is kept, so "+
 			"they are not in it. The audit has each request."), h.listOptOuts)

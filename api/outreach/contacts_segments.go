@@ -14,21 +14,19 @@ import (
 
 // segments registers /segments.
 func (h Contacts) segments(d *api.Door) {
-	op := func(role access.Role, id, route, summary, description string, statuses ...int) api.TenantOperation {
-		return api.NeedsTenant(role, api.Op("contacts", id, route, summary, description, append(statuses, 409)...))
-	}
-	api.ServeTenant(d, op(access.Read, "list-segments", "GET /segments", "List the segments, by name", ""), h.listSegments)
-	api.ServeTenant(d, op(access.Operate, "create-segment", "POST /segments", "Save a filter of contacts as a segment",
-		"", 201), h.createSegment)
-	api.ServeTenant(d, op(access.Read, "get-segment", "GET /segments/{segment}",
-		"Get a segment, and how many contacts it has", ""), h.getSegment)
-	api.ServeTenant(d, op(access.Operate, "change-segment", "PUT /segments/{segment}",
-		"Change the name and the filter of a segment", ""), h.changeSegment)
-	api.ServeTenant(d, op(access.Operate, "change-segment-part", "PATCH /segments/{segment}",
+	api.ServeTenant(d, contactOp(access.Read, "list-segments", "GET /segments", "List the segments, by name", "", 409),
+		h.listSegments)
+	api.ServeTenant(d, contactOp(access.Operate, "create-segment", "POST /segments",
+		"Save a filter of contacts as a segment", "", 201, 409), h.createSegment)
+	api.ServeTenant(d, contactOp(access.Read, "get-segment", "GET /segments/{segment}",
+		"Get a segment, and how many contacts it has", "", 409), h.getSegment)
+	api.ServeTenant(d, contactOp(access.Operate, "change-segment", "PUT /segments/{segment}",
+		"Change the name and the filter of a segment", "", 409), h.changeSegment)
+	api.ServeTenant(d, contactOp(access.Operate, "change-segment-part", "PATCH /segments/{segment}",
 		"Change the name or the filter of a segment",
-		"Omitted fields are unchanged, also where another request changes them at the same time."), h.changeSegmentPart)
-	api.ServeTenant(d, op(access.Operate, "delete-segment", "DELETE /segments/{segment}",
-		"Delete a segment; its contacts stay", ""), h.deleteSegment)
+		"Omitted fields are unchanged, also where another request changes them at the same time.", 409), h.changeSegmentPart)
+	api.ServeTenant(d, contactOp(access.Operate, "delete-segment", "DELETE /segments/{segment}",
+		"Delete a segment; its contacts stay", "", 409), h.deleteSegment)
 }
 
 // A Segment is a saved filter.
