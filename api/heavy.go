@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -49,10 +48,13 @@ var (
 	// A count reads all listings where few of them match.
 	rents = &lane{of: "statistics of rents and counts of listings", most: 3, top: 6, share: 2, wait: 2 * time.Second}
 
+	// One caller may have all: a public site asks with one key for all of its visitors. Each ranks a thousand listings.
+	ranked = &lane{of: "searches of listings by relevance", most: 2, top: 4, share: 2, wait: 2 * time.Second}
+
 	// They wait for the rows that they change of one another.
 	changes = &lane{of: "changes of many contacts or messages", most: 4, top: 8, share: 1, wait: 2 * time.Second}
 
-	lanes = []*lane{trials, people, previews, crawled, exports, rents, changes}
+	lanes = []*lane{trials, people, previews, crawled, exports, rents, ranked, changes}
 )
 
 // turnsOf is how many turns of a lane a process with so many connections has, 0 = usualPool.
@@ -118,8 +120,9 @@ var heavyOperations = map[string]heavy{
 	"delete-contact-list":   {lane: changes, within: DeleteListTimeout},
 	"retry-failed-messages": {lane: changes, within: RetryFailedTimeout},
 
-	"get-rents":      {lane: rents, within: SearchTimeout},
-	"count-listings": {lane: rents, within: SearchTimeout},
+	"get-rents":       {lane: rents, within: SearchTimeout},
+	"count-listings":  {lane: rents, within: SearchTimeout},
+	"search-listings": {lane: ranked, within: RequestTimeout, rows: 1000}, // by relevance: light otherwise
 
 	"get-crawl-lineage":       {lane: crawled, within: RequestTimeout, rows: 50_000, ready: true},
 	"get-crawl-url":           {lane: crawled, within: SearchTimeout, rows: 1000},
@@ -173,6 +176,9 @@ func inTurn[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I
 		h.lane.share, h.lane.of, whose, int(h.lane.wait.Seconds()))
 	resting := d.lanes.of[h.lane]
 	return o, func(ctx context.Context, in *I) (out *O, err error) {
+		if of, ok := any(in).(interface{ Light() bool }); ok && of.Light() {
+			return handle(ctx, in)
+		}
 		name := ofWhom(ctx, in)
 		waiting, cancel := context.WithTimeout(ctx, h.lane.wait)
 		defer cancel()
@@ -340,55 +346,64 @@ func TooManyRows(most int) error {
 	return fault.Newf(fault.Invalid, "there are more than %s rows: ask for fewer, by a filter", strconv.Itoa(most))
 }
 
-// Turns bound what is done at once in a process, in all and by name: that of a tenant, or of a network.
+// Turns bound what is done at once in a process, in all and by name: that of a tenant, or of a network. What waits for
+// one gets it in the order in which it came.
 type Turns struct {
 	most, share int
 
 	mu    sync.Mutex
 	all   int
 	of    map[string]int
-	waits map[string]int // how many wait for a turn
-	left  chan struct{}  // closed by the next leave; nil = nothing waits for one
+	queue []*waiter // none of them could have a turn now
+}
+
+// A waiter waits for a turn of a name. got is closed once it has one, which leave gives back.
+type waiter struct {
+	name  string
+	got   chan struct{}
+	leave func()
 }
 
 // NewTurns are so many turns, of which each name has a share.
 func NewTurns(most, share int) *Turns {
-	return &Turns{most: most, share: share, of: map[string]int{}, waits: map[string]int{}}
+	return &Turns{most: most, share: share, of: map[string]int{}}
 }
 
 // Take takes a turn of a name; ok is false when there is none. Call leave when it is over.
 func (t *Turns) Take(name string) (leave func(), ok bool) {
-	leave, _ = t.try(name)
-	return leave, leave != nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.fits(name) {
+		return nil, false
+	}
+	return t.give(name), true
 }
 
 // Wait takes a turn as Take does, and waits for one until ctx ends.
 func (t *Turns) Wait(ctx context.Context, name string) (leave func(), ok bool) {
-	t.count(t.waits, name, 1)
-	defer t.count(t.waits, name, -1)
-	for {
-		leave, left := t.try(name)
-		if leave != nil {
-			return leave, true
-		}
-		select {
-		case <-left:
-		case <-ctx.Done():
-			return nil, false
-		}
+	if leave, ok := t.Take(name); ok {
+		return leave, true
 	}
-}
-
-// try takes a turn, or returns what the next leave closes.
-func (t *Turns) try(name string) (leave func(), left <-chan struct{}) {
+	w := &waiter{name: name, got: make(chan struct{})}
+	t.mu.Lock()
+	t.queue = append(t.queue, w)
+	t.handOn()
+	t.mu.Unlock()
+	select {
+	case <-w.got:
+		return w.leave, true
+	case <-ctx.Done():
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.all >= t.most || t.of[name] >= t.share {
-		if t.left == nil {
-			t.left = make(chan struct{})
-		}
-		return nil, t.left
-	}
+	t.queue = slices.DeleteFunc(t.queue, func(o *waiter) bool { return o == w })
+	return w.leave, w.leave != nil
+}
+
+// fits says that there is a turn of a name. The caller of it, of give, free and handOn holds the lock.
+func (t *Turns) fits(name string) bool { return t.all < t.most && t.of[name] < t.share }
+
+func (t *Turns) give(name string) (leave func()) {
 	t.all++
 	t.of[name]++
 	return func() {
@@ -396,14 +411,14 @@ func (t *Turns) try(name string) (leave func(), left <-chan struct{}) {
 		defer t.mu.Unlock()
 		t.all--
 		t.free(name)
-	}, nil
+	}
 }
 
 // awaited says whether anything of a name waits for a turn.
 func (t *Turns) awaited(name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.waits[name] > 0
+	return slices.ContainsFunc(t.queue, func(w *waiter) bool { return w.name == name })
 }
 
 // taken is how many turns are taken, of all and of a name, those that rest among them.
@@ -418,7 +433,9 @@ func (t *Turns) taken(name string) (all, own int) {
 
 // rest keeps a turn of the name's share for some time more, without one of all. Call it before leave.
 func (t *Turns) rest(name string, d time.Duration) {
-	t.count(t.of, name, 1)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of[name]++
 	time.AfterFunc(d, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -426,20 +443,22 @@ func (t *Turns) rest(name string, d time.Duration) {
 	})
 }
 
-func (t *Turns) count(of map[string]int, name string, n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if of[name] += n; of[name] == 0 {
-		delete(of, name)
+// free gives back a turn of a name's share.
+func (t *Turns) free(name string) {
+	if t.of[name]--; t.of[name] == 0 {
+		delete(t.of, name)
 	}
+	t.handOn()
 }
 
-// free gives back a turn of a name's share. The caller holds the lock.
-func (t *Turns) free(name string) {
-	t.of[name]--
-	maps.DeleteFunc(t.of, func(_ string, n int) bool { return n == 0 })
-	if t.left != nil {
-		close(t.left)
-		t.left = nil
-	}
+// handOn gives turns to those that wait, the first of them that fit.
+func (t *Turns) handOn() {
+	t.queue = slices.DeleteFunc(t.queue, func(w *waiter) bool {
+		if !t.fits(w.name) {
+			return false
+		}
+		w.leave = t.give(w.name)
+		close(w.got)
+		return true
+	})
 }

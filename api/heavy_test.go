@@ -183,6 +183,36 @@ func TestCountsTakeTurns(t *testing.T) {
 	}
 }
 
+// Searches by relevance leave connections to what is cheap, also where all are of one caller. Others take no turn.
+func TestRelevanceTakesTurns(t *testing.T) {
+	t.Parallel()
+	d, _ := apitest.Outreach(t)
+	waiting, release := dbtest.Locked(t, d.Pool, "listings")
+	const all, turns = 12, 2
+	answers, light := make(chan int, all), make(chan int, all)
+	for range all {
+		go func() {
+			answers <- status(t.Context(), http.MethodGet, d.Address+"/listings?text=balcony&sort=relevance", "")
+		}()
+	}
+	waiting(turns)
+	for range all - turns {
+		require.Equal(t, http.StatusTooManyRequests, <-answers)
+		require.Equal(t, 200, d.Get(t, "/searches?tenant=acme").Status)
+	}
+	for range turns + 1 {
+		go func() { light <- status(t.Context(), http.MethodGet, d.Address+"/listings?text=balcony", "") }()
+	}
+	waiting(turns + turns + 1)
+	release()
+	for range turns {
+		require.Equal(t, 200, <-answers)
+	}
+	for range turns + 1 {
+		require.Equal(t, 200, <-light)
+	}
+}
+
 // Changes that wait for one another's rows hold one connection of the pool.
 func TestChangesTakeTurns(t *testing.T) {
 	t.Parallel()

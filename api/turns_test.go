@@ -57,6 +57,37 @@ func TestTurns(t *testing.T) {
 	require.True(t, <-got)
 }
 
+// What waits gets its turn in the order in which it came, and holds up nothing of another name.
+func TestTurnsInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns(2, 1)
+		leave, ok := turns.Take("a")
+		require.True(t, ok)
+		got := make(chan int, 10)
+		for i := range cap(got) {
+			go func() {
+				leave, ok := turns.Wait(t.Context(), "a")
+				if ok {
+					got <- i
+					leave()
+				}
+			}()
+			synctest.Wait()
+		}
+		other, ok := turns.Wait(t.Context(), "b")
+		require.True(t, ok)
+		other()
+		leave()
+		for i := range cap(got) {
+			require.Equal(t, i, <-got)
+		}
+		synctest.Wait()
+		require.Empty(t, turns.of)
+		require.Empty(t, turns.queue)
+	})
+}
+
 // A turn that rests is not given to its name, and to others at once.
 func TestTurnsRest(t *testing.T) {
 	t.Parallel()

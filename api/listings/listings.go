@@ -44,7 +44,7 @@ func (h Listings) Register(d *api.Door) {
 	h.door = d
 	api.Serve(d, api.Needs(access.Read, api.Query("listings", "search-listings", "GET /listings", "Search listings",
 		"Filters combine. Pages are by position, not by number: pass next_cursor as cursor. A text that "+
-			"has no word to search for is a 400.", 400)), h.search)
+			"has no word to search for is a 400. Only those by relevance take turns.", 400)), h.search)
 	api.Serve(d, api.Needs(access.Read, api.Op("listings", "get-listing", "GET /listings/{id}",
 		"Get a listing and how its advert was processed",
 		"Also for adverts that were rejected or are duplicates: audit gives the reasons. The ID is that of the listing. "+
@@ -183,6 +183,9 @@ func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
 	}
 	return wrong
 }
+
+// Light says that a search needs no turn: one by relevance ranks a thousand listings.
+func (in *searchListingsInput) Light() bool { return in.Sort != string(dblistings.Relevance) }
 
 // ListingPage is the answer of GET /listings.
 type ListingPage api.Page[ListingSummary]
