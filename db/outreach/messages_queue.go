@@ -299,13 +299,18 @@ type Expired struct {
 func (s *Messages) Expire(ctx context.Context, n int, now time.Time) (out []Expired, err error) {
 	err = db.SystemTx(ctx, s.pool, func(tx pgx.Tx) error {
 		out = nil
-		// CollectRows reports the error.
-		ended, err := db.Rows(ctx, tx, pgx.RowToStructByPos[endedLease],
-			sqlMessageExpire, n, lostWithWorker.Class, lostWithWorker.Outcome, lostWithWorker.Means)
-		if err != nil {
+		var ended []endedLease
+		b := new(pgx.Batch)
+		b.Queue(sqlMessagePlan)
+		b.Queue(sqlMessageExpire, n, lostWithWorker.Class, lostWithWorker.Outcome, lostWithWorker.Means).Query(
+			func(rows pgx.Rows) (err error) {
+				ended, err = pgx.CollectRows(rows, pgx.RowToStructByPos[endedLease])
+				return err
+			})
+		if err := tx.SendBatch(ctx, b).Close(); err != nil || len(ended) == 0 {
 			return err
 		}
-		b := new(pgx.Batch)
+		b = new(pgx.Batch)
 		for _, e := range ended {
 			if len(out) == 0 || out[len(out)-1].Tenant != e.Tenant {
 				out = append(out, Expired{Tenant: e.Tenant})
@@ -406,7 +411,13 @@ ORDER BY t.id LIMIT $2`
 
 // Tenants returns up to n active tenants after one ("" = from the first) that have messages to send now: each needs its
 // workflow Dispatch.
-func (s *Messages) Tenants(ctx context.Context, after string, n int) ([]string, error) {
-	ids, err := db.SystemRows(ctx, s.pool, pgx.RowTo[string], sqlMessageTenants, after, n)
+func (s *Messages) Tenants(ctx context.Context, after string, n int) (ids []string, err error) {
+	b := new(pgx.Batch)
+	b.Queue(sqlMessagePlan) // it is asked each second or two, mostly in vain, and a plan costs many times the look
+	b.Queue(sqlMessageTenants, after, n).Query(func(rows pgx.Rows) (err error) {
+		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	err = db.SystemWrite(ctx, s.pool, b)
 	return ids, fault.Wrap(err, "look for tenants with messages")
 }
