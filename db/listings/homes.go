@@ -17,16 +17,18 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// What is read and written for one advert is a few rows, by indexes: one plan is as good for another advert, and making
-// one costs more than the statement. The settings hold until the end of the transaction.
-const sqlHomePlan = `/* sqlHomePlan */
-SELECT set_config(name, value, true)
-FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'plan_cache_mode'],
-    ARRAY['off', 'off', 'off', 'off', 'force_generic_plan']) AS s(name, value)`
-
 // Two adverts that may be one home share a key, so the one that is judged second sees the first. The keys are sorted:
 // every transaction takes them in one order.
 const sqlHomeLock = `/* sqlHomeLock */ SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) k`
+
+// sqlHomeTurn is sqlHomeLock and what the transaction is planned by. What is read and written for one advert is a few
+// rows, by indexes: one plan is as good for another advert, and making one costs more than the statement. The settings
+// hold until the end of the transaction.
+const sqlHomeTurn = `/* sqlHomeTurn */
+SELECT (SELECT count(pg_advisory_xact_lock(k)) FROM unnest($1::bigint[]) k),
+    (SELECT count(set_config(name, value, true))
+    FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'plan_cache_mode'],
+        ARRAY['off', 'off', 'off', 'off', 'force_generic_plan']) AS s(name, value))`
 
 // An advert is visible, or about to be: judged since $2, and neither hidden, gone, withheld nor rejected since.
 const sqlHomeLive = `(coalesce(l.status, '') IN ('active', 'claimed') OR NOT m.hidden AND m.judged_at > $2
@@ -55,7 +57,8 @@ WHERE coalesce(l.details, r.normalized) IS NOT NULL`
 // The advert itself comes first, without its details, which the caller has, then those of its home, those of its
 // address, and those of the nearest rents: a tower has more of one size than are read. Listings that were published
 // before they had keys are found by their coordinates. Those that are alone and beyond listing.SameHomeBounds are not
-// read: most neighbours, whose details cost more than the rest. A member of a home counts for that home wherever it is.
+// read: most neighbours, whose details cost more than the rest. Large parts of the others that listing.JudgeHome does
+// not look at are left out. A member of a home counts for that home wherever it is.
 const sqlHomeOthers = `/* sqlHomeOthers */
 WITH mine AS (SELECT home_id FROM home_members WHERE listing_id = $1),
 near AS (
@@ -71,7 +74,7 @@ near AS (
     SELECT $1
 )
 SELECT CASE WHEN r.id = $1 THEN jsonb_build_object('platform', r.platform, 'platform_id', r.platform_id)
-        ELSE ` + sqlHomeDetails + ` END, ` + sqlHomeColumns + `
+        ELSE ` + sqlHomeDetails + ` - '{sources,warnings,image_urls}'::text[] END, ` + sqlHomeColumns + `
 ` + sqlHomeTables + `
     AND (r.id = $1 OR h.id IS NOT NULL OR m.home_id <> r.id OR l.latitude IS NULL OR l.longitude IS NULL
         OR coalesce(l.latitude BETWEEN $14 AND $15 AND l.longitude BETWEEN $16 AND $17, true)
@@ -203,8 +206,7 @@ func homeAround(b *pgx.Batch, v listing.Version, now time.Time) func() (
 	args := []any{id, now.Add(-listing.ClaimFor), keys, l.RentCents * 9 / 10, l.RentCents*10/9 + 1, centris, l.Bedrooms}
 	args = slices.Concat(args, place, []any{address, l.RentCents}, same)
 	var others []listing.HomeMember
-	b.Queue(sqlHomePlan)
-	b.Queue(sqlHomeLock, keys)
+	b.Queue(sqlHomeTurn, keys)
 	b.Queue(sqlHomeOthers, args...).Query(func(rows pgx.Rows) (err error) {
 		others, err = pgx.CollectRows(rows, homeMemberOf)
 		return err

@@ -100,10 +100,6 @@ const divisionByZero = "22012" // of sqlRawUnmoved
 const sqlHomeHold = `/* sqlHomeHold */
 SELECT FROM home_members m WHERE listing_id = $1 AND NOT EXISTS (SELECT FROM listings WHERE id = $1) FOR SHARE OF m`
 
-const sqlEventCreated = `/* sqlEventCreated */
-INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
-VALUES ($1, $2, 'created', $3, $4, $5) ON CONFLICT DO NOTHING`
-
 // Both compare with the listing as it stands, so they come after it is locked and before it is overwritten.
 const sqlEventPrice = `/* sqlEventPrice */
 INSERT INTO listing_events (listing_id, revision, kind, at, old_rent_cents, new_rent_cents)
@@ -317,25 +313,28 @@ func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 		l.Bedrooms, db.Stated(l.Rooms), db.Stated(l.Bathrooms), db.Stated(l.AreaSqFt), l.PropertyType, l.Address.Text,
 		l.Address.PostalCode, l.Latitude, l.Longitude, db.Stated(p.Neighbourhood), doc, sum, db.Stated(p.RepostOf),
 		l.PostedAt, now, listingText{l.Title, l.Description, l.Address.Text, p.Neighbourhood}.words(), status)
-	switch data.Change {
-	case "created":
-		b.Queue(sqlEventCreated, id, p.Revision, now, l.RentCents, status)
-	case "returned":
+	if data.Change == "returned" {
 		return nil
 	}
-	tell := func(name string, data contract.ListingData) error {
+	tell := func(text, name string, data contract.ListingData, more ...any) error {
 		m, err := listingEvent(name, l.Ref, data, sum, p.Pass, now)
 		if err == nil {
-			b.Queue(sqlTellPublished, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, id, p.Revision)
+			b.Queue(text, append([]any{m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Body, m.CreatedAt, id, p.Revision},
+				more...)...)
 		}
 		return err
 	}
-	if err := tell(contract.ListingPublished, data); err != nil || !p.Claimed {
+	if data.Change == "created" {
+		err = tell(sqlTellCreated, contract.ListingPublished, data, now, l.RentCents, status)
+	} else {
+		err = tell(sqlTellPublished, contract.ListingPublished, data)
+	}
+	if err != nil || !p.Claimed {
 		return err
 	}
 	claimed := listingData(l, p.Revision)
 	claimed.Neighbourhood = p.Neighbourhood
-	return tell(contract.ListingClaimed, claimed)
+	return tell(sqlTellPublished, contract.ListingClaimed, claimed)
 }
 
 // publishedData is what listings.published says of any version.
@@ -354,6 +353,14 @@ const sqlTellPublished = `/* sqlTellPublished */
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (SELECT FROM listings WHERE id = $7 AND revision > $8)
 ON CONFLICT (message_id) DO NOTHING`
+
+// sqlTellCreated is sqlTellPublished of a new listing, with the first event of its history.
+const sqlTellCreated = `/* sqlTellCreated */
+WITH event AS (
+    INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
+    VALUES ($7, $8, 'created', $9, $10, $11) ON CONFLICT DO NOTHING
+)
+` + sqlTellPublished
 
 const sqlOutboxReturned = `/* sqlOutboxReturned */
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
