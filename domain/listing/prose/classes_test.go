@@ -471,6 +471,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, unseenClasses)
 	maps.Copy(all, questionClasses)
 	maps.Copy(all, strangerClasses)
+	maps.Copy(all, neighbourClasses)
 	maps.Copy(all, sumClasses)
 	maps.Copy(all, shareClasses)
 	maps.Copy(all, carClasses)

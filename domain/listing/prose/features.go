@@ -202,10 +202,25 @@ func (n *normalizer) utilities() {
 func (p *Prose) electricityEstimate() (int64, bool) {
 	for _, a := range p.amounts() {
 		if a.role == forHydro && (a.per == perMonth || a.per == unstated) {
+			if p.bimonthly(a.to + 1) { // "hydro is $120 every two months"
+				return a.cents / 2, true
+			}
 			return a.cents, true
 		}
 	}
 	return 0, false
+}
+
+// bimonthly tells whether a sum up to the token i is for two months.
+func (p *Prose) bimonthly(i int) bool {
+	w, n := p.word(i), p.word(i+1)
+	if w == "tous" && n == "les" {
+		i, w, n = i+1, n, p.word(i+2)
+	}
+	t := p.num(i + 1)
+	two := n == "two" || n == "deux" || t != nil && t.cents == 2_00
+	m := p.word(i + 2)
+	return (w == "every" || w == "aux" || w == "les") && two && (m == "months" || m == "mois")
 }
 
 func yesNo(b bool) string {

@@ -16,7 +16,7 @@ func (p *Prose) describe(a *amount, used int) {
 			k--
 		}
 		// "loyer hebdomadaire : 165 $"
-		if w := p.word(k); p.sym(k) == ':' || w == "of" || w == "de" || w == "is" || w == "est" {
+		if w := p.word(k); p.sym(k) == ':' || w == "of" || w == "de" || w == "is" || w == "est" || w == "at" {
 			k--
 		}
 		if p.word(k) == "rent" { // "yearly rent of $24,000"

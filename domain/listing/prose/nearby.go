@@ -61,7 +61,7 @@ func (p *Prose) amongShops(i int) bool {
 		}
 		if w == "across" || w == "accross" || w == "corner" || w == "next" && p.nextDoor(k) ||
 			w == "face" && p.word(k-1) == "en" ||
-			w == "coin" && p.word(k-1) == "au" {
+			w == "coin" && (p.word(k-1) == "au" || k == i+2 && p.word(k-1) == "du") {
 			return true
 		}
 	}

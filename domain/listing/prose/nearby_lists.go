@@ -198,7 +198,7 @@ func (p *Prose) aroundBehind(i int) bool {
 		case w == "cote" && p.word(k-1) == "a" && ends, w == "door" && p.word(k-1) == "next" && ends,
 			w == "coin" && p.word(k-1) == "au", w == "corner" && p.seq(k-2, "around", "the"),
 			p.seq(k, "coins", "de", "rue"),
-			(w == "blocks" || w == "block") && (p.num(k-1) != nil || numberWords[p.word(k-1)] > 0):
+			(w == "blocks" || w == "block" || w == "rues") && (p.num(k-1) != nil || numberWords[p.word(k-1)] > 0):
 			return !listed
 		case publicPlaces[w] && (p.word(k-1) == "au" || p.word(k-1) == "the" || p.word(k-1) == "l" || w == "centre" &&
 			p.word(k-1) == "community"): // of all that the list has: "piscine et gym au centre communautaire"

@@ -557,7 +557,7 @@ func (m *parkingMention) forMore(k int) {
 	p, w := m.p, m.p.word(k)
 	switch l := p.word(k - 1); {
 	case m.Offer == "available" && m.rank == 3 && k == m.at+1 && moreWords[w]: // "possibilité de stationnements supplémentaires"
-	case l == "sans" || l == "no" || w == "frais" && (l == "aux" || l == "de"),
+	case l == "sans" || l == "no" || p.word(k-2) == "no" || w == "frais" && (l == "aux" || l == "de"),
 		w == "additional" && (p.about(k+1, aParking) || p.about(k+2, aParking)),
 		m.rank == 4 || p.about(k+1, anInclusion) || m.comma && w == "supplement":
 	default:

@@ -87,7 +87,7 @@ func (p *Prose) carPlaces(i int) parkingMention {
 		if (w != "street" || p.word(i+1) == "permit") && !p.deniedThing(i) {
 			m.Offer, m.rank = "street", 1
 		}
-	case "drive", "entree", "allee":
+	case "drive", "entree", "allee", "room":
 		return p.placeForCars(i)
 	case "stationner", "parquer", "park", "parks":
 		return p.parksCars(i)
@@ -115,7 +115,8 @@ func (p *Prose) parksCars(i int) parkingMention {
 // placeForCars reads "place pour 2 chars" and "drive for 2 cars" at i.
 func (p *Prose) placeForCars(i int) parkingMention {
 	m := parkingMention{p: p, at: i, from: i, to: i}
-	if l := p.word(i + 1); l != "for" && l != "pour" || parkingAfter[p.word(i+3)] != parkCars || !p.listEnds(i+4) {
+	if l := p.word(i + 1); l != "for" && l != "pour" || parkingAfter[p.word(i+3)] != parkCars ||
+		!p.listEnds(i+4) && p.word(i+4) != "in" && p.word(i+4) != "on" && p.word(i+4) != "dans" {
 		return m
 	}
 	n, _ := p.small(i + 2)

@@ -10,7 +10,7 @@ func (p *Prose) aDen(i int) bool {
 }
 
 // beforeDen stand between the bedrooms and a den, beside kinds of homes: "2 chambres fermées et petit bureau".
-var beforeDen = set(`unit suite home a coucher et and un une plus with avec fermees fermee large spacious small one petit`)
+var beforeDen = set(`unit suite home a coucher et and un une plus with avec fermees fermee large spacious small one petit closed separate ferme`)
 
 // den tells whether "et 1 bureau", "+ bureau", "and den" follows, also after a word for the home.
 func (p *Prose) den(i int) bool {

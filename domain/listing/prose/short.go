@@ -108,6 +108,7 @@ var shortPairs = map[byte][]struct {
 	'h': {
 		{"h/w", short{[]string{"hot", "water"}, itemIncluded}}, {"h.w.", short{[]string{"hot", "water"}, itemIncluded}},
 	},
+	'c': {{"c/air", short{[]string{"central", "air"}, anywhere}}},
 	'd': {{"d/w", short{[]string{"dishwasher"}, anywhere}}},
 	'l': {
 		{"l/s", short{[]string{"laveuse", "/", "secheuse"}, anywhere}},

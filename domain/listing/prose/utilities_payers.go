@@ -103,6 +103,12 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 	for n := 0; n < 3 && payFillers[p.word(k)]; n++ {
 		k--
 	}
+	if j := p.negatedVerb(i); j < i && landlords[p.word(j)] { // "the landlord does not pay for heat"
+		if to = i; p.word(i+1) == "for" {
+			to++
+		}
+		return false, j, to, true
+	}
 	switch {
 	case p.word(i+1) == "par":
 		if landlords[p.word(i+2)] || landlords[p.word(i+3)] { // "chauffage assumé par le propriétaire"
@@ -155,6 +161,17 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 	return false, k, to, tenants[p.word(k)]
 }
 
+// negatedVerb returns what stands before "does not" or "doesn't" of the verb at i, or i.
+func (p *Prose) negatedVerb(i int) int {
+	switch w := p.word(i - 2); {
+	case p.word(i-1) == "not" && (w == "does" || w == "do" || w == "will"):
+		return i - 3
+	case p.shortNot(i-1) && p.word(i-1) == "t":
+		return i - 3
+	}
+	return i
+}
+
 // notPaid returns the token behind "you don't pay" or "vous ne payez pas", of which the verb is at i, or 0.
 func (p *Prose) notPaid(i int) int {
 	n, k := i+1, i-2
@@ -186,7 +203,11 @@ func (p *Prose) paid(i int) (yes bool, from, to int, ok bool) {
 	by := p.word(i+1) == "by" || p.word(i+1) == "par"
 	for k := i + 1; k <= i+3; k++ {
 		if tenants[p.word(k)] {
-			return false, i, k, true
+			from = i
+			for w := p.word(from - 1); w == "be" || w == "to"; w = p.word(from - 1) { // "heat to be paid by tenant"
+				from--
+			}
+			return false, from, k, true
 		}
 		by = by && !p.stop(k) && p.sym(k) != ','
 		if w := p.word(k); by && (landlords[w] || k == i+2 && (w == "us" || w == "me" || w == "nous")) {

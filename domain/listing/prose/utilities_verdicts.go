@@ -93,6 +93,10 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 		for copulas[p.word(k)] {
 			k--
 		}
+	case tenants[w] && p.word(i-1) == "the" && p.word(i+1) == "s": // "electricity is the tenant's"
+		for copulas[p.word(k)] {
+			k--
+		}
 	case tenants[w] && (p.word(i-1) == "by" || p.seq(i-2, "by", "the")):
 		// "hydro, internet, insurance by tenant", "hydro to be set up by tenant"
 		if p.word(i-1) == "the" {
@@ -112,6 +116,9 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 		what, _ = p.thing(k - 1)
 	}
 	next := i + 1
+	if p.word(next) == "s" {
+		next++
+	}
 	if w := p.word(next); w == "aussi" || w == "egalement" || w == "also" || w == "too" {
 		next++
 	} else if p.seq(next, "de", "payer") { // "l'internet est à vous de payer"

@@ -4,9 +4,10 @@ package prose
 var (
 	// strangers are that with a verb of having behind them: "the neighbours have a dog", "le café offre le wifi".
 	strangers = set("voisin voisins voisine voisines neighbour neighbours neighbor neighbors soeur frere ami amie amis " +
-		"sister brother friend friends cousin cousine daycare library bibliotheque hotel church eglise clinic clinique")
+		"sister brother friend friends cousin cousine people " +
+		"couple family famille gens daycare library bibliotheque hotel church eglise clinic clinique")
 	strangersHave = set("has have had offers offer offre offrent ont avait avaient possede possedent own owns keep " +
-		"keeps provides sells vend paid pays paie payait payaient")
+		"keeps loue louent rents provides sells vend paid pays paie payait payaient")
 	// formerly stand before or behind those who hold a lease today, or held one.
 	formerly = set("previous former last old past current present ancien anciens ancienne dernier derniers derniere " +
 		"precedent precedents precedente actuel actuels actuelle sortant sortants")
@@ -15,10 +16,12 @@ var (
 	vacating = set("leave leaves leaving moves moving moved out vacate vacates vacating quitte quittent quittera " +
 		"quitteront part partent partira demenage demenagent libere liberera liberent disponible libre available " +
 		"cede cedent ceder looking cherche sublet subletting transfer transferring transfere until")
-	lives = set("lives live habite habitent vit occupe reside")
+	lives  = set("lives live habite habitent vit occupe reside")
+	someOf = phrases("other|autres|autre|not all|not every|pas tous les|pas toutes les")
 	// otherDoors stand beside another home of the building, of which gone says that it is not on offer.
 	otherDoors = phrases("below|above|upstairs|downstairs|next door|across the hall|du haut|du bas|du dessus|du dessous|" +
-		"d en haut|d en bas|d a cote|au dessus|en dessous|a cote|voisin|voisine|d en face")
+		"d en haut|d en bas|d a cote|au dessus|en dessous|a cote|voisin|voisine|d en face|du coin|across the street|" +
+		"around the corner")
 	gone = set("loue louee loues louees rented leased taken occupe occupee occupied")
 	// toldTo begin what a reader is told to do where a condition holds, but not if it is to look for a home.
 	toldTo = set("ask tell write mention please svp veuillez call contact see check demandez ecrivez mentionnez " +
@@ -57,9 +60,11 @@ func (p *Prose) strangersAt(i int) int {
 		}
 		return i
 	}
+	isHome := k < len(p.words) && p.words[k].half || homes[w+"s"] || kinds[w] != "" ||
+		p.about(k, aFurnishing|aStudio|aType)
 	having := has(k+1, k+7, strangersHave) || p.hasThing(k+1, min(k+7, end))
 	switch {
-	case formerly[w] && holders[next] || holders[w] && formerly[next]:
+	case formerly[w] && holders[next] || holders[w] && (formerly[next] || next == "before"):
 		if !having || has(k+2, end, vacating) || p.namesUtility(k+2, end) { // "l'ancien locataire payait 60 $ d'hydro"
 			return i
 		}
@@ -70,7 +75,8 @@ func (p *Prose) strangersAt(i int) int {
 				return n
 			}
 		}
-	case w == "other" || w == "autres" || w == "autre":
+	case p.phraseAt(k, someOf) > 0:
+		next = p.word(p.phraseAt(k, someOf))
 		if !having || !homes[next] && !homes[next+"s"] { // "other units have a balcony"
 			return i
 		}
@@ -78,7 +84,9 @@ func (p *Prose) strangersAt(i int) int {
 		if !having {
 			return i
 		}
-	case p.words[min(k, len(p.words)-1)].half || homes[w+"s"] || kinds[w] != "" || p.about(k, aFurnishing):
+	case having && !isHome && (p.phraseAt(k+1, otherDoors) > 0 || p.phraseAt(k+2, otherDoors) > 0):
+		// "the hair salon below has a parking lot"
+	case isHome:
 		if p.phraseAt(k+1, otherDoors) == 0 || !has(k+2, end, gone) {
 			return i
 		}
@@ -92,7 +100,7 @@ func (p *Prose) strangersAt(i int) int {
 func (p *Prose) hasThing(i, end int) bool {
 	for ; i < end; i++ {
 		switch p.word(i + 1) {
-		case "un", "une", "des", "son", "sa", "ses":
+		case "un", "une", "du", "des", "son", "sa", "ses":
 			if p.word(i) == "a" && !p.accentedAt(i) {
 				return true
 			}
