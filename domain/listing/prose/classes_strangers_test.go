@@ -45,6 +45,10 @@ var strangerClasses = map[string][]classCase{
 		{"Some apartments come furnished", "furnished=?"},
 		{"The apartment upstairs has 2 bedrooms and rents for $1,400", "bedrooms=2 rent=1400 floor=?"},
 		{"Studio d'en bas, 850 $, chauffé", "type=studio rent=850 heat=yes floor=?"},
+		{"School nearby, the building has a gym", "only=gym"},
+		{"Parc à 2 pas, l'immeuble a un gym", "only=gym"},
+		{"Family home has 3 bedrooms", "bedrooms=3 type=house|-"},
+		{"Le café du rez-de-chaussée est charmant, 4 ½ chauffé", "rooms=4.5 heat=yes"},
 		{"Le condo a du stationnement", "type=condo|- parking=included|available"},
 	},
 	"former tenants": {

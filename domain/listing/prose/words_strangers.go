@@ -5,7 +5,7 @@ var (
 	// strangers are that with a verb of having behind them: "the neighbours have a dog", "le café offre le wifi".
 	strangers = set("voisin voisins voisine voisines neighbour neighbours neighbor neighbors soeur frere ami amie amis " +
 		"sister brother friend friends cousin cousine people " +
-		"couple family famille gens daycare library bibliotheque hotel church eglise clinic clinique")
+		"couple gens daycare library bibliotheque church eglise clinic clinique")
 	strangersHave = set("has have had offers offer offre offrent ont avait avaient possede possedent own owns keep " +
 		"keeps loue louent rents provides sells vend paid pays paie payait payaient")
 	// formerly stand before or behind those who hold a lease today, or held one.
@@ -62,7 +62,11 @@ func (p *Prose) strangersAt(i int) int {
 	}
 	isHome := k < len(p.words) && p.words[k].half || homes[w+"s"] || kinds[w] != "" ||
 		p.about(k, aFurnishing|aStudio|aType)
-	having := has(k+1, k+7, strangersHave) || p.hasThing(k+1, min(k+7, end))
+	verb := k + 1 // up to where the verb may stand: "school nearby, the building has a gym" is of the building
+	for verb < min(k+7, end) && p.sym(verb) != ',' {
+		verb++
+	}
+	having := has(k+1, verb, strangersHave) || p.hasThing(k+1, verb)
 	switch {
 	case formerly[w] && holders[next] || holders[w] && (formerly[next] || next == "before"):
 		if !having || has(k+2, end, vacating) || p.namesUtility(k+2, end) { // "l'ancien locataire payait 60 $ d'hydro"
