@@ -7,12 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
-	"slices"
-	"sync"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // drainWithin bounds requests under way after the signal to stop.
@@ -35,6 +30,7 @@ func serve(ctx context.Context, log *slog.Logger, purpose, address string, handl
 		MaxHeaderBytes: 128 << 10, // a search of 10,000 characters, escaped, has room
 		// There is no WriteTimeout: handlers bound the time of their responses.
 	}
+	tellServed(server)
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		stopped <- drain(context.WithoutCancel(ctx), log, server, drainWithin)
@@ -49,86 +45,6 @@ func serve(ctx context.Context, log *slog.Logger, purpose, address string, handl
 // sendBuffer is how many bytes of a response the kernel takes for a connection, about. By itself it takes megabytes: a
 // thousand readers that stop would hold gigabytes, and each be noticed only when its megabytes are full.
 const sendBuffer = 128 << 10
-
-// bounded accepts connections while fewer than most are open; further ones wait in the kernel. One address has at most
-// half of them, or it could keep all others out; proxies, which are addresses and networks, may have all.
-func bounded(most int, proxies []string) func(net.Listener) net.Listener {
-	shares := &shares{most: most / 2, open: map[netip.Prefix]int{}}
-	for _, s := range proxies {
-		p, err := netip.ParsePrefix(s)
-		if ip, notNetwork := netip.ParseAddr(s); err != nil && notNetwork == nil {
-			p = netip.PrefixFrom(ip, ip.BitLen())
-		}
-		shares.proxies = append(shares.proxies, p)
-	}
-	return func(l net.Listener) net.Listener {
-		shares.Listener = modest{l}
-		return netutil.LimitListener(shares, most)
-	}
-}
-
-// shares is a listener that closes connections of an address that has its share open.
-type shares struct {
-	net.Listener
-	most    int
-	proxies []netip.Prefix
-
-	mu   sync.Mutex
-	open map[netip.Prefix]int // by address; of IPv6, by the network of 64 bits that one caller has
-}
-
-// Accept implements net.Listener.
-func (l *shares) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
-		if !ok {
-			return conn, nil
-		}
-		ip := tcp.AddrPort().Addr().Unmap().WithZone("")
-		if slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(ip) }) {
-			return conn, nil
-		}
-		from, _ := ip.Prefix(min(ip.BitLen(), 64)) // never more bits than the address has
-		if l.take(from) {
-			return &share{Conn: conn, leave: sync.OnceFunc(func() { l.leave(from) })}, nil
-		}
-		_ = conn.Close()
-	}
-}
-
-func (l *shares) take(from netip.Prefix) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[from] >= l.most {
-		return false
-	}
-	l.open[from]++
-	return true
-}
-
-func (l *shares) leave(from netip.Prefix) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[from]--; l.open[from] == 0 {
-		delete(l.open, from)
-	}
-}
-
-// share is a connection that is counted until it is closed.
-type share struct {
-	net.Conn
-	leave func()
-}
-
-// Close implements net.Conn.
-func (s *share) Close() error {
-	defer s.leave()
-	return s.Conn.Close()
-}
 
 // modest is a listener whose connections have a small send buffer.
 type modest struct{ net.Listener }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"io"
 	"net"
 	"net/http"
@@ -28,6 +29,7 @@ func TestBounded(t *testing.T) {
 		}
 		taken <- n
 	})}
+	tellServed(server)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
 		_ = server.Close()
@@ -48,6 +50,54 @@ func TestBounded(t *testing.T) {
 	<-taken // the second had its turn
 	_ = first.Close()
 	_ = second.Close()
+}
+
+// Two addresses that keep all connections open, one of them in the midst of a header, keep out nobody who asks, and a
+// request that is served goes on.
+func TestWhoWaitsKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
+	plain, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	begun, end, ended := make(chan bool), make(chan bool), make(chan error, 1)
+	server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/long" {
+			begun <- true
+			<-end
+		}
+	})}
+	tellServed(server)
+	listener := bounded(4, nil)(plain)
+	go func() { ended <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-ended
+	})
+	open := func(from, send string) net.Conn {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: time.Minute}
+		conn, err := dialer.DialContext(t.Context(), "tcp", plain.Addr().String())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		_, err = io.WriteString(conn, send)
+		require.NoError(t, err)
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		return conn
+	}
+	answered := func(conn net.Conn) {
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		require.Equal(t, 200, response.StatusCode)
+	}
+	const header = "GET / HTTP/1.1\r\nHost: x\r\n"
+	long := open("127.0.0.2", "GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-begun
+	first := open("127.0.0.3", header)
+	for _, asks := range []string{"127.0.0.3", "127.0.0.4", "127.0.0.4", "127.0.0.5", "127.0.0.6"} {
+		answered(open(asks, header+"\r\n"))
+	}
+	_, err = first.Read(make([]byte, 1))
+	require.Error(t, err, "it waited for the longest time")
+	close(end)
+	answered(long)
 }
 
 // One address has half of the connections; closing one makes room. A proxy may have all.

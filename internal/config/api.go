@@ -24,7 +24,7 @@ type API struct {
 	Burst       int      `env:"CONVEYOR_API_BURST" envDefault:"100" doc:"requests of one caller at once" validate:"min=1"`
 	WriteRate   int      `env:"CONVEYOR_API_WRITE_RATE" envDefault:"20" doc:"changes per second of one caller in the long run, five times as many at once; 0 is unlimited" validate:"min=0"`
 	AddressRate int      `env:"CONVEYOR_API_ADDRESS_RATE" envDefault:"200" doc:"requests per second to public routes, and tokens to verify, of one address in one process, five times as many at once; 0 is unlimited" validate:"min=0"`
-	Connections int      `env:"CONVEYOR_API_CONNECTIONS" envDefault:"1000" doc:"open connections per process; further ones wait, and one address that is no proxy has at most half" validate:"min=10"`
+	Connections int      `env:"CONVEYOR_API_CONNECTIONS" envDefault:"1000" doc:"open connections per process; further ones take the places of idle ones, or wait, and one address that is no proxy has at most half" validate:"min=10"`
 	Hosts       []string `env:"CONVEYOR_API_HOSTS" envDefault:"" doc:"host names, by commas, at which the API may be called while authentication is off, besides localhost, IP addresses and the host of CONVEYOR_API_URL" validate:"dive,host"`
 	Proxies     []string `env:"CONVEYOR_API_PROXIES" envDefault:"" doc:"addresses and networks of trusted proxies, by commas: their X-Forwarded-For is used" validate:"dive,network"`
 }
