@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// bounded accepts connections while fewer than most are open. A further one takes the place of one on which no request is
-// served, so that whoever only keeps connections open keeps nobody out. Where all are served it waits, and those after
-// it in the kernel. One address has at most half of them; proxies, which are addresses and networks, may have all. The
-// server that accepts them is one of tellServed.
+// bounded accepts connections while fewer than most are open. A further one takes the place of one on which no request
+// is served, so that whoever only keeps connections open keeps nobody out. Where all are served it waits, and those
+// after it in the kernel. One address has at most half of them; proxies, which are addresses and networks, may have
+// all. The server that accepts them is one of tellServed.
 func bounded(most int, proxies []string) func(net.Listener) net.Listener {
 	l := &shares{most: most, open: map[*share]bool{}, of: map[netip.Prefix]int{}}
 	l.changed = sync.NewCond(&l.mu)
