@@ -48,7 +48,8 @@ var (
 	// A count reads all listings where few of them match.
 	rents = &lane{of: "statistics of rents and counts of listings", most: 3, top: 6, share: 2, wait: 2 * time.Second}
 
-	// One caller may have all: a public site asks with one key for all of its visitors. Each ranks a thousand listings.
+	// One caller may have all of a usual process: a public site asks with one key for all of its visitors. Each ranks a
+	// thousand listings.
 	ranked = &lane{of: "searches of listings by relevance", most: 2, top: 4, share: 2, wait: 2 * time.Second}
 
 	// They wait for the rows that they change of one another.

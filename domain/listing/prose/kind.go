@@ -178,19 +178,22 @@ func (p *Prose) inHouse(i int) bool {
 	return false
 }
 
+// plexes are buildings of a few homes, one above the other.
+var plexes = set("duplex triplex quadruplex fourplex quadriplex quintuplex sixplex multiplex")
+
 // building returns the building that a home is part of: duplex, triplex …
 func (p *Prose) building() (value string, at int) {
 	for i := range p.words {
 		if !p.about(i, aType) {
 			continue
 		}
-		switch w := p.word(i); w {
-		case "duplex", "triplex", "quadruplex", "fourplex", "quadriplex", "quintuplex", "sixplex", "multiplex":
+		switch w := p.word(i); {
+		case plexes[w]:
 			if w == "fourplex" || w == "quadriplex" {
 				w = "quadruplex"
 			}
 			return w, i
-		case "plex":
+		case w == "plex":
 			if t := p.num(i - 1); t != nil && t.digits <= 2 {
 				return itoa(int(t.cents/100)) + "-plex", i
 			}

@@ -250,8 +250,9 @@ func (p *Prose) bareFloor(i int, headline bool) (value string, from int) {
 		p.floorItem(i)) { // "4 ½, 2e, propre"
 		return value, i - 1
 	}
-	if value != "" && p.seq(i+1, "d", "un") && plexes[p.word(i+3)] && p.itemStart(k+1) {
-		return value, k + 1 // "2e d'un triplex"
+	if w := p.word(i + 3); value != "" && p.seq(i+1, "d", "un") && (plexes[w] || w == "bloc" || w == "immeuble") &&
+		p.itemStart(k+1) { // "2e d'un triplex"
+		return value, k + 1
 	}
 	if value == "" || p.word(k) != "au" {
 		return "", i
@@ -270,9 +271,6 @@ func (p *Prose) bareFloor(i int, headline bool) (value string, from int) {
 	}
 	return "", i
 }
-
-// plexes are buildings of a few floors.
-var plexes = set("duplex triplex quadruplex fourplex quintuplex sixplex bloc immeuble")
 
 // floorItem tells whether the ordinal that ends at i, after a comma, is an item by itself of what a text says of a
 // home: "4 ½ rénové, 3e, balcon". "Coin 2e, 3e avenue" and "1er, 2e, 3e" are none.
