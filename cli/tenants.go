@@ -35,10 +35,15 @@ type TenantsCmd struct {
 }
 
 type tenantsCreateCmd struct {
-	ID             string `arg:"" help:"1 to 40 of a-z, 0-9 and dash; it cannot be changed."`
-	Name           string `help:"Name; the default is the ID."`
-	Tier           string `help:"Tier: ${enum}; 10 or 50 messages a second." enum:"standard,enterprise" default:"standard"`
-	Region         string `help:"Country of telephone numbers that have none, such as CA." placeholder:"CC"`
+	ID     string `arg:"" help:"1 to 40 of a-z, 0-9 and dash; it cannot be changed."`
+	Name   string `help:"Name; the default is the ID."`
+	Tier   string `help:"Tier: ${enum}; 10 or 50 messages a second." enum:"standard,enterprise" default:"standard"`
+	Region string `help:"Country of telephone numbers that have none, such as CA." placeholder:"CC"`
+	tenantQuotas
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+type tenantQuotas struct {
 	MaxContacts    *int64 `help:"Maximum of contacts; the default is 10,000,000." placeholder:"N"`
 	MaxMessagesDay *int64 `help:"Maximum of messages a day; the default is 1,000,000." placeholder:"N"`
 	MaxSearches    *int64 `help:"Maximum of saved searches; the default is 200." placeholder:"N"`
@@ -48,7 +53,6 @@ type tenantsCreateCmd struct {
 	MaxBytes       *int64 `help:"Maximum of bytes of uploaded files, their copies and refused rows; the default is 20 GiB." placeholder:"N"`
 	MaxTargets     *int64 `help:"Maximum of targets of saved searches; the default is 2,000." placeholder:"N"`
 	MaxConditions  *int64 `help:"Maximum of conditions of an audience; the default is 200." placeholder:"N"`
-	JSON           bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 // Run creates a tenant; one that is there with the same values is printed.
@@ -56,9 +60,7 @@ func (c *tenantsCreateCmd) Run(ctx context.Context, r Client) error {
 	var out apioutreach.Tenant
 	in := apioutreach.TenantStart{
 		ID: c.ID, Name: cmp.Or(c.Name, c.ID), Tier: apioutreach.Tier(c.Tier), Region: strings.ToUpper(c.Region),
-		MaxContacts: c.MaxContacts, MaxMessagesDay: c.MaxMessagesDay, MaxSearches: c.MaxSearches,
-		MaxNoticesDay: c.MaxNoticesDay, MaxLists: c.MaxLists, MaxSegments: c.MaxSegments, MaxBytes: c.MaxBytes,
-		MaxTargets: c.MaxTargets, MaxConditions: c.MaxConditions,
+		TenantStartQuotas: apioutreach.TenantStartQuotas(c.tenantQuotas),
 	}
 	if err := r.call(ctx, http.MethodPost, "/tenants", in, &out); err != nil {
 		return err
@@ -152,40 +154,27 @@ func printTenant(w io.Writer, t apioutreach.Tenant, senders []apioutreach.Sender
 	return printSenders(w, senders)
 }
 
-// A quota is a limit on the command line: a number, or none.
-type quota apioutreach.Quota
-
-// UnmarshalText reads a number, or the word none.
-func (q *quota) UnmarshalText(text []byte) error {
-	q.Said = true
-	if string(text) == "none" {
-		return nil
-	}
-	n, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil || n < 0 {
-		return fmt.Errorf("is %q, expected a number or none", text)
-	}
-	q.Most = &n
-	return nil
+type tenantsSetCmd struct {
+	ID     string  `arg:"" help:"ID of the tenant."`
+	Name   *string `help:"Name."`
+	Tier   *string `help:"Tier: standard or enterprise." placeholder:"TIER"`
+	Region *string `help:"Country of telephone numbers that have none, such as CA; empty for none." placeholder:"CC"`
+	tenantQuotaChanges
+	Stop   string `help:"Accept no file and send nothing of the tenant any more, for this reason; imports that have begun go on." placeholder:"REASON"`
+	Resume bool   `help:"Go on after a stop."`
+	JSON   bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
-type tenantsSetCmd struct {
-	ID             string  `arg:"" help:"ID of the tenant."`
-	Name           *string `help:"Name."`
-	Tier           *string `help:"Tier: standard or enterprise." placeholder:"TIER"`
-	Region         *string `help:"Country of telephone numbers that have none, such as CA; empty for none." placeholder:"CC"`
-	MaxContacts    quota   `help:"Maximum of contacts, or none." placeholder:"N"`
-	MaxMessagesDay quota   `help:"Maximum of messages a day, or none." placeholder:"N"`
-	MaxSearches    quota   `help:"Maximum of saved searches, or none." placeholder:"N"`
-	MaxNoticesDay  quota   `help:"Maximum of messages of saved searches a day, or none." placeholder:"N"`
-	MaxLists       quota   `help:"Maximum of lists of contacts, or none." placeholder:"N"`
-	MaxSegments    quota   `help:"Maximum of segments, or none." placeholder:"N"`
-	MaxBytes       quota   `help:"Maximum of bytes of uploaded files, their copies and refused rows, or none." placeholder:"N"`
-	MaxTargets     quota   `help:"Maximum of targets of saved searches, or none." placeholder:"N"`
-	MaxConditions  quota   `help:"Maximum of conditions of an audience, up to 1,000, or none." placeholder:"N"`
-	Stop           string  `help:"Accept no file and send nothing of the tenant any more, for this reason; imports that have begun go on." placeholder:"REASON"`
-	Resume         bool    `help:"Go on after a stop."`
-	JSON           bool    `name:"json" help:"Print the answer of the API as JSON."`
+type tenantQuotaChanges struct {
+	MaxContacts    apioutreach.Quota `help:"Maximum of contacts, or none." placeholder:"N"`
+	MaxMessagesDay apioutreach.Quota `help:"Maximum of messages a day, or none." placeholder:"N"`
+	MaxSearches    apioutreach.Quota `help:"Maximum of saved searches, or none." placeholder:"N"`
+	MaxNoticesDay  apioutreach.Quota `help:"Maximum of messages of saved searches a day, or none." placeholder:"N"`
+	MaxLists       apioutreach.Quota `help:"Maximum of lists of contacts, or none." placeholder:"N"`
+	MaxSegments    apioutreach.Quota `help:"Maximum of segments, or none." placeholder:"N"`
+	MaxBytes       apioutreach.Quota `help:"Maximum of bytes of uploaded files, their copies and refused rows, or none." placeholder:"N"`
+	MaxTargets     apioutreach.Quota `help:"Maximum of targets of saved searches, or none." placeholder:"N"`
+	MaxConditions  apioutreach.Quota `help:"Maximum of conditions of an audience, up to 1,000, or none." placeholder:"N"`
 }
 
 // Run changes what was given, and prints the tenant.
@@ -194,11 +183,7 @@ func (c *tenantsSetCmd) Run(ctx context.Context, r Client) error {
 		return Usage("--stop and --resume do not go together")
 	}
 	in := apioutreach.TenantPatch{
-		Name: c.Name, Region: c.Region, MaxContacts: apioutreach.Quota(c.MaxContacts),
-		MaxMessagesDay: apioutreach.Quota(c.MaxMessagesDay), MaxSearches: apioutreach.Quota(c.MaxSearches),
-		MaxNoticesDay: apioutreach.Quota(c.MaxNoticesDay), MaxLists: apioutreach.Quota(c.MaxLists),
-		MaxSegments: apioutreach.Quota(c.MaxSegments), MaxBytes: apioutreach.Quota(c.MaxBytes),
-		MaxTargets: apioutreach.Quota(c.MaxTargets), MaxConditions: apioutreach.Quota(c.MaxConditions),
+		Name: c.Name, Region: c.Region, TenantQuotaChanges: apioutreach.TenantQuotaChanges(c.tenantQuotaChanges),
 	}
 	if c.Tier != nil {
 		in.Tier = new(apioutreach.Tier(*c.Tier))

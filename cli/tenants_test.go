@@ -15,8 +15,9 @@ import (
 
 func acme() apioutreach.Tenant {
 	return apioutreach.Tenant{
-		ID: "acme", Name: "Acme\x1b[2J", Tier: "standard", PerSecond: 10, Region: "CA", MaxContacts: new(int64(5)),
-		State: "stopped", StoppedReason: "unpaid", Contacts: 3, CreatedAt: noon, Workflow: api.WorkflowLink{URL: "http://ui/acme"},
+		ID: "acme", Name: "Acme\x1b[2J", Tier: "standard", PerSecond: 10, Region: "CA",
+		TenantQuotas: apioutreach.TenantQuotas{MaxContacts: new(int64(5))},
+		State:        "stopped", StoppedReason: "unpaid", Contacts: 3, CreatedAt: noon, Workflow: api.WorkflowLink{URL: "http://ui/acme"},
 	}
 }
 
@@ -127,7 +128,7 @@ func TestTenantCommands(t *testing.T) {
 		}
 		require.Equal(t, tt.want, asked, tt.args)
 	}
-	var q quota
+	var q apioutreach.Quota
 	require.EqualError(t, q.UnmarshalText([]byte("x")), `is "x", expected a number or none`)
 	_, err := readSecret(t.Context(), os.DevNull)
 	require.EqualError(t, err, "read token: there is none")

@@ -26,12 +26,10 @@ func NewTenants(pool *pgxpool.Pool) *Tenants { return &Tenants{pool} }
 
 // A Tenant is a customer: its tier, its quotas, and whether anything of it is processed.
 type Tenant struct {
-	ID             string        `json:"id"`   // as access.CheckTenant accepts it; it never changes
-	Name           string        `json:"name"` // 1 to 200 characters
-	Tier           campaign.Tier `json:"tier"`
-	Region         string        `json:"region"`           // ISO 3166-1 alpha-2, of phones without a country; "" = none
-	MaxContacts    *int64        `json:"max_contacts"`     // nil = no limit; Create gives 10,000,000
-	MaxMessagesDay *int64        `json:"max_messages_day"` // of campaigns and of callers, UTC; nil = no limit; 1,000,000
+	ID     string        `json:"id"`   // as access.CheckTenant accepts it; it never changes
+	Name   string        `json:"name"` // 1 to 200 characters
+	Tier   campaign.Tier `json:"tier"`
+	Region string        `json:"region"` // ISO 3166-1 alpha-2, of phones without a country; "" = none
 	Quotas
 	State         TenantState `json:"state"`
 	StoppedReason string      `json:"stopped_reason"` // while it is stopped
@@ -42,14 +40,43 @@ type Tenant struct {
 }
 
 // Quotas are what a tenant may keep; nil = no limit. Create gives one that is nil its default.
-type Quotas struct {
-	MaxSearches   *int64 `json:"max_searches"`    // saved; 200
-	MaxNoticesDay *int64 `json:"max_notices_day"` // messages of saved searches that are begun in a day, UTC; 10,000
-	MaxLists      *int64 `json:"max_lists"`       // of contacts; 500
-	MaxSegments   *int64 `json:"max_segments"`    // 500
-	MaxBytes      *int64 `json:"max_bytes"`       // of uploaded files, their copies and refused rows; 20 GiB
-	MaxTargets    *int64 `json:"max_targets"`     // of all saved searches; 2,000
-	MaxConditions *int64 `json:"max_conditions"`  // of one audience, those of its segments included; 200
+type Quotas = QuotasOf[*int64]
+
+// QuotasOf has a T for each quota of a tenant.
+type QuotasOf[T any] struct {
+	MaxContacts    T `json:"max_contacts"`
+	MaxMessagesDay T `json:"max_messages_day"` // of campaigns and of callers, UTC
+	MaxSearches    T `json:"max_searches"`     // saved
+	MaxNoticesDay  T `json:"max_notices_day"`  // messages of saved searches that are begun in a day, UTC
+	MaxLists       T `json:"max_lists"`        // of contacts
+	MaxSegments    T `json:"max_segments"`
+	MaxBytes       T `json:"max_bytes"`      // of uploaded files, their copies and refused rows
+	MaxTargets     T `json:"max_targets"`    // of all saved searches
+	MaxConditions  T `json:"max_conditions"` // of one audience, those of its segments included
+}
+
+// All are those of all quotas, in the same order whatever T is.
+func (q *QuotasOf[T]) All() []*T {
+	return []*T{
+		&q.MaxContacts, &q.MaxMessagesDay, &q.MaxSearches, &q.MaxNoticesDay, &q.MaxLists, &q.MaxSegments, &q.MaxBytes,
+		&q.MaxTargets, &q.MaxConditions,
+	}
+}
+
+// usualQuotas are the limits of a new tenant that was given none: the defaults of 0100_tenant_quotas.sql and
+// 0174_tenant_targets.sql, and those of contacts and messages, of which tenants of a version before have none.
+var usualQuotas = QuotasOf[int64]{
+	MaxContacts: 10_000_000, MaxMessagesDay: 1_000_000, MaxSearches: 200, MaxNoticesDay: 10_000, MaxLists: 500,
+	MaxSegments: 500, MaxBytes: 20 << 30, MaxTargets: 2000, MaxConditions: 200,
+}
+
+// givenQuotas are the quotas of a new tenant: those that it was given, and the usual ones.
+func givenQuotas(q Quotas) Quotas {
+	usual := usualQuotas.All()
+	for i, most := range q.All() {
+		*most = cmp.Or(*most, new(*usual[i]))
+	}
+	return q
 }
 
 // A TenantState says whether a tenant's work is done.
@@ -75,13 +102,9 @@ func (t Tenant) check(was string) error {
 	if _, err := campaign.ParseTier(string(t.Tier)); err != nil {
 		return err
 	}
-	for field, n := range map[string]*int64{
-		"max_contacts": t.MaxContacts, "max_messages_day": t.MaxMessagesDay, "max_searches": t.MaxSearches,
-		"max_notices_day": t.MaxNoticesDay, "max_lists": t.MaxLists, "max_segments": t.MaxSegments, "max_bytes": t.MaxBytes,
-		"max_targets": t.MaxTargets, "max_conditions": t.MaxConditions,
-	} {
-		if n != nil && *n < 0 {
-			return fault.Newf(fault.Invalid, "%s: is %d, expected 0 or more", field, *n)
+	for field, most := range fields(t.Quotas) {
+		if n, limit := most.(float64); limit && n < 0 {
+			return fault.Newf(fault.Invalid, "%s: is %.0f, expected 0 or more", field, n)
 		}
 	}
 	if t.State != TenantActive && t.State != TenantStopped {
@@ -107,31 +130,13 @@ INSERT INTO tenants (id, name, tier, region, max_contacts, max_messages_day, cre
     max_notices_day, max_lists, max_segments, max_bytes, max_targets, max_conditions)
 VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14)`
 
-// The limits of a new tenant that was given none. Those of a version before have none.
-const (
-	usualContacts    = 10_000_000
-	usualMessagesDay = 1_000_000
-)
-
-func or(n *int64, usual int64) *int64 { return cmp.Or(n, &usual) }
-
-// given are the quotas of a new tenant: those that it was given, and the defaults of 0100_tenant_quotas.sql
-// and 0174_tenant_targets.sql.
-func (q Quotas) given() Quotas {
-	return Quotas{
-		or(q.MaxSearches, 200), or(q.MaxNoticesDay, 10_000), or(q.MaxLists, 500), or(q.MaxSegments, 500),
-		or(q.MaxBytes, 20<<30), or(q.MaxTargets, 2000), or(q.MaxConditions, 200),
-	}
-}
-
 // Create stores an active tenant, created at t.CreatedAt, with an audit record. An ID that is taken is fault.Conflict.
 func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 	t.State, t.StoppedReason = TenantActive, ""
 	if err := t.check(""); err != nil {
 		return err
 	}
-	t.Quotas = t.given()
-	t.MaxContacts, t.MaxMessagesDay = or(t.MaxContacts, usualContacts), or(t.MaxMessagesDay, usualMessagesDay)
+	t.Quotas = givenQuotas(t.Quotas)
 	b := new(pgx.Batch)
 	b.Queue(sqlTenantAdd, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.CreatedAt, t.MaxSearches,
 		t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes, t.MaxTargets, t.MaxConditions)
@@ -148,11 +153,14 @@ func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 // Has reports whether these are the limits that a tenant was created with, by this version or one that knew no default
 // of contacts and messages.
 func (t Tenant) Has(want Tenant) bool {
-	same := func(is, asked *int64, usual int64) bool {
-		return asked == nil && is == nil || is != nil && *is == *or(asked, usual)
+	is, given := t.Quotas, givenQuotas(want.Quotas)
+	if is.MaxContacts == nil && want.MaxContacts == nil {
+		given.MaxContacts = nil
 	}
-	return reflect.DeepEqual(t.Quotas, want.given()) && same(t.MaxContacts, want.MaxContacts, usualContacts) &&
-		same(t.MaxMessagesDay, want.MaxMessagesDay, usualMessagesDay)
+	if is.MaxMessagesDay == nil && want.MaxMessagesDay == nil {
+		given.MaxMessagesDay = nil
+	}
+	return reflect.DeepEqual(is, given)
 }
 
 const sqlTenantColumns = `
@@ -238,16 +246,6 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 
 // Differs are the fields of after, as JSON names them, that are not as in before.
 func Differs[T any](before, after T) map[string]any {
-	fields := func(v T) (m map[string]any) {
-		text, err := json.Marshal(v)
-		if err == nil {
-			err = json.Unmarshal(text, &m)
-		}
-		if err != nil {
-			panic(err) // T has plain fields
-		}
-		return m
-	}
 	was, is := fields(before), fields(after)
 	for name, value := range was {
 		if reflect.DeepEqual(value, is[name]) {
@@ -255,6 +253,18 @@ func Differs[T any](before, after T) map[string]any {
 		}
 	}
 	return is
+}
+
+// fields are the fields of a struct as JSON has them.
+func fields(v any) (m map[string]any) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		panic(err) // v has plain fields
+	}
+	return m
 }
 
 // SQLQuotaTurn is for whoever compares a quota with what there is, in the next statement of its transaction: until its

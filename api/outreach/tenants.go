@@ -4,7 +4,9 @@ package outreach
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -68,46 +70,53 @@ func (Tier) Schema(huma.Registry) *huma.Schema { return api.EnumOf(campaign.Tier
 
 // A Tenant is a customer whose messages are sent.
 type Tenant struct {
-	ID             string           `json:"id"`
-	Name           string           `json:"name"`
-	Tier           Tier             `json:"tier"`
-	PerSecond      int              `json:"per_second" doc:"messages, of its tier"`
-	Region         string           `json:"region,omitempty" doc:"ISO 3166-1 alpha-2, of telephone numbers without a country; absent: none"`
-	MaxContacts    *int64           `json:"max_contacts,omitempty" doc:"absent: no limit"`
-	MaxMessagesDay *int64           `json:"max_messages_day,omitempty" doc:"absent: no limit"`
-	MaxSearches    *int64           `json:"max_searches,omitempty" doc:"saved searches; absent: no limit"`
-	MaxNoticesDay  *int64           `json:"max_notices_day,omitempty" doc:"messages of saved searches in a day, UTC; absent: no limit"`
-	MaxLists       *int64           `json:"max_lists,omitempty" doc:"of contacts; absent: no limit"`
-	MaxSegments    *int64           `json:"max_segments,omitempty" doc:"absent: no limit"`
-	MaxBytes       *int64           `json:"max_bytes,omitempty" doc:"of uploaded files, their copies and refused rows; absent: no limit"`
-	MaxTargets     *int64           `json:"max_targets,omitempty" doc:"of all saved searches; absent: no limit"`
-	MaxConditions  *int64           `json:"max_conditions,omitempty" doc:"of the audience of a campaign, those of its segments included; absent: no limit but that of all tenants, 1,000"`
-	State          string           `json:"state" enum:"active,stopped"`
-	StoppedReason  string           `json:"stopped_reason,omitempty" doc:"why it is stopped"`
-	Contacts       int64            `json:"contacts" doc:"that it has"`
-	CreatedAt      time.Time        `json:"created_at"`
-	UpdatedAt      time.Time        `json:"updated_at"`
-	Workflow       api.WorkflowLink `json:"workflow" doc:"sends its messages while there are any"`
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Tier      Tier   `json:"tier"`
+	PerSecond int    `json:"per_second" doc:"messages, of its tier"`
+	Region    string `json:"region,omitempty" doc:"ISO 3166-1 alpha-2, of telephone numbers without a country; absent: none"`
+	TenantQuotas
+	State         string           `json:"state" enum:"active,stopped"`
+	StoppedReason string           `json:"stopped_reason,omitempty" doc:"why it is stopped"`
+	Contacts      int64            `json:"contacts" doc:"that it has"`
+	CreatedAt     time.Time        `json:"created_at"`
+	UpdatedAt     time.Time        `json:"updated_at"`
+	Workflow      api.WorkflowLink `json:"workflow" doc:"sends its messages while there are any"`
+}
+
+// TenantQuotas are db.Quotas that a tenant has.
+type TenantQuotas struct {
+	MaxContacts    *int64 `json:"max_contacts,omitempty" doc:"absent: no limit"`
+	MaxMessagesDay *int64 `json:"max_messages_day,omitempty" doc:"absent: no limit"`
+	MaxSearches    *int64 `json:"max_searches,omitempty" doc:"saved searches; absent: no limit"`
+	MaxNoticesDay  *int64 `json:"max_notices_day,omitempty" doc:"messages of saved searches in a day, UTC; absent: no limit"`
+	MaxLists       *int64 `json:"max_lists,omitempty" doc:"of contacts; absent: no limit"`
+	MaxSegments    *int64 `json:"max_segments,omitempty" doc:"absent: no limit"`
+	MaxBytes       *int64 `json:"max_bytes,omitempty" doc:"of uploaded files, their copies and refused rows; absent: no limit"`
+	MaxTargets     *int64 `json:"max_targets,omitempty" doc:"of all saved searches; absent: no limit"`
+	MaxConditions  *int64 `json:"max_conditions,omitempty" doc:"of the audience of a campaign, those of its segments included; absent: no limit but that of all tenants, 1,000"`
 }
 
 func (h Tenants) show(ctx context.Context, t db.Tenant) Tenant {
 	return Tenant{
 		ID: t.ID, Name: t.Name, Tier: Tier(t.Tier), PerSecond: h.Rates.of(t.Tier), Region: t.Region,
-		MaxContacts: t.MaxContacts, MaxMessagesDay: t.MaxMessagesDay, MaxSearches: t.MaxSearches,
-		MaxNoticesDay: t.MaxNoticesDay, MaxLists: t.MaxLists, MaxSegments: t.MaxSegments, MaxBytes: t.MaxBytes,
-		MaxTargets: t.MaxTargets, MaxConditions: t.MaxConditions,
-		State:         string(t.State),
-		StoppedReason: t.StoppedReason, Contacts: t.Contacts, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		TenantQuotas: TenantQuotas(t.Quotas), State: string(t.State), StoppedReason: t.StoppedReason,
+		Contacts: t.Contacts, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 		Workflow: h.door.WorkflowFor(ctx, campaign.DispatchWorkflowID(t.ID)),
 	}
 }
 
 // TenantStart is the body of POST /tenants.
 type TenantStart struct {
-	ID             string `json:"id" pattern:"^[a-z0-9][a-z0-9-]{0,39}$" doc:"1 to 40 of a-z, 0-9 and dash, a letter or digit first; it cannot be changed" example:"acme"`
-	Name           string `json:"name" minLength:"1" maxLength:"200"`
-	Tier           Tier   `json:"tier,omitempty" default:"standard"`
-	Region         string `json:"region,omitempty" pattern:"^([A-Z]{2})?$" doc:"ISO 3166-1 alpha-2, of telephone numbers without a country" example:"CA"`
+	ID     string `json:"id" pattern:"^[a-z0-9][a-z0-9-]{0,39}$" doc:"1 to 40 of a-z, 0-9 and dash, a letter or digit first; it cannot be changed" example:"acme"`
+	Name   string `json:"name" minLength:"1" maxLength:"200"`
+	Tier   Tier   `json:"tier,omitempty" default:"standard"`
+	Region string `json:"region,omitempty" pattern:"^([A-Z]{2})?$" doc:"ISO 3166-1 alpha-2, of telephone numbers without a country" example:"CA"`
+	TenantStartQuotas
+}
+
+// TenantStartQuotas are db.Quotas that a new tenant is given.
+type TenantStartQuotas struct {
 	MaxContacts    *int64 `json:"max_contacts,omitempty" minimum:"0" doc:"absent: 10,000,000"`
 	MaxMessagesDay *int64 `json:"max_messages_day,omitempty" minimum:"0" doc:"absent: 1,000,000"`
 	MaxSearches    *int64 `json:"max_searches,omitempty" minimum:"0" doc:"saved searches; absent: 200"`
@@ -130,11 +139,8 @@ type createTenantOutput struct {
 func (h Tenants) create(ctx context.Context, in *createTenantInput) (*createTenantOutput, error) {
 	b := in.Body
 	want := db.Tenant{
-		ID: b.ID, Name: b.Name, Tier: campaign.Tier(b.Tier), Region: b.Region, MaxContacts: b.MaxContacts,
-		MaxMessagesDay: b.MaxMessagesDay, CreatedAt: h.door.Now(), Quotas: db.Quotas{
-			MaxSearches: b.MaxSearches, MaxNoticesDay: b.MaxNoticesDay, MaxLists: b.MaxLists, MaxSegments: b.MaxSegments,
-			MaxBytes: b.MaxBytes, MaxTargets: b.MaxTargets, MaxConditions: b.MaxConditions,
-		},
+		ID: b.ID, Name: b.Name, Tier: campaign.Tier(b.Tier), Region: b.Region, CreatedAt: h.door.Now(),
+		Quotas: db.Quotas(b.TenantStartQuotas),
 	}
 	status, wrong := http.StatusCreated, h.door.Tenants.Create(ctx, want, api.CallerOf(ctx).Name)
 	if wrong != nil && fault.ClassOf(wrong) != fault.Conflict {
@@ -195,7 +201,7 @@ func (h Tenants) get(ctx context.Context, in *tenantPathInput) (*api.Body[Tenant
 	return api.BodyOf(h.show(ctx, t)), nil
 }
 
-// A Quota is a change of a limit: null is none. One that is left out stays as it is.
+// A Quota is a change of a limit: null, or the word none, is none. One that is left out stays as it is.
 type Quota struct {
 	Said bool
 	Most *int64 // nil = no limit
@@ -205,6 +211,20 @@ type Quota struct {
 func (q *Quota) UnmarshalJSON(b []byte) error {
 	q.Said = true
 	return json.Unmarshal(b, &q.Most)
+}
+
+// UnmarshalText reads a number, or the word none.
+func (q *Quota) UnmarshalText(text []byte) error {
+	q.Said = true
+	if string(text) == "none" {
+		return nil
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("is %q, expected a number or none", text)
+	}
+	q.Most = &n
+	return nil
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -218,30 +238,27 @@ func (Quota) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: new(0.0), Nullable: true}
 }
 
-// over is the limit after the change of one.
-func (q Quota) over(was *int64) *int64 {
-	if q.Said {
-		return q.Most
-	}
-	return was
-}
-
 // TenantPatch is the body of PATCH /tenants/{tenant}.
 type TenantPatch struct {
-	Name           *string `json:"name,omitempty" minLength:"1" maxLength:"200"`
-	Tier           *Tier   `json:"tier,omitempty"`
-	Region         *string `json:"region,omitempty" pattern:"^([A-Z]{2})?$" doc:"empty: none"`
-	MaxContacts    Quota   `json:"max_contacts,omitzero" required:"false" doc:"null: no limit"`
-	MaxMessagesDay Quota   `json:"max_messages_day,omitzero" required:"false" doc:"null: no limit"`
-	MaxSearches    Quota   `json:"max_searches,omitzero" required:"false" doc:"saved searches; null: no limit"`
-	MaxNoticesDay  Quota   `json:"max_notices_day,omitzero" required:"false" doc:"messages of saved searches in a day, UTC; null: no limit"`
-	MaxLists       Quota   `json:"max_lists,omitzero" required:"false" doc:"of contacts; null: no limit"`
-	MaxSegments    Quota   `json:"max_segments,omitzero" required:"false" doc:"null: no limit"`
-	MaxBytes       Quota   `json:"max_bytes,omitzero" required:"false" doc:"of uploaded files, their copies and refused rows; null: no limit"`
-	MaxTargets     Quota   `json:"max_targets,omitzero" required:"false" doc:"of all saved searches; null: no limit"`
-	MaxConditions  Quota   `json:"max_conditions,omitzero" required:"false" doc:"of the audience of a campaign, those of its segments included; null: no limit but that of all tenants, 1,000"`
-	State          *string `json:"state,omitempty" enum:"active,stopped"`
-	StoppedReason  *string `json:"stopped_reason,omitempty" maxLength:"1000" doc:"shown while it is stopped"`
+	Name   *string `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Tier   *Tier   `json:"tier,omitempty"`
+	Region *string `json:"region,omitempty" pattern:"^([A-Z]{2})?$" doc:"empty: none"`
+	TenantQuotaChanges
+	State         *string `json:"state,omitempty" enum:"active,stopped"`
+	StoppedReason *string `json:"stopped_reason,omitempty" maxLength:"1000" doc:"shown while it is stopped"`
+}
+
+// TenantQuotaChanges are changes of db.Quotas.
+type TenantQuotaChanges struct {
+	MaxContacts    Quota `json:"max_contacts,omitzero" required:"false" doc:"null: no limit"`
+	MaxMessagesDay Quota `json:"max_messages_day,omitzero" required:"false" doc:"null: no limit"`
+	MaxSearches    Quota `json:"max_searches,omitzero" required:"false" doc:"saved searches; null: no limit"`
+	MaxNoticesDay  Quota `json:"max_notices_day,omitzero" required:"false" doc:"messages of saved searches in a day, UTC; null: no limit"`
+	MaxLists       Quota `json:"max_lists,omitzero" required:"false" doc:"of contacts; null: no limit"`
+	MaxSegments    Quota `json:"max_segments,omitzero" required:"false" doc:"null: no limit"`
+	MaxBytes       Quota `json:"max_bytes,omitzero" required:"false" doc:"of uploaded files, their copies and refused rows; null: no limit"`
+	MaxTargets     Quota `json:"max_targets,omitzero" required:"false" doc:"of all saved searches; null: no limit"`
+	MaxConditions  Quota `json:"max_conditions,omitzero" required:"false" doc:"of the audience of a campaign, those of its segments included; null: no limit but that of all tenants, 1,000"`
 }
 
 type changeTenantInput struct {
@@ -250,17 +267,15 @@ type changeTenantInput struct {
 }
 
 func (h Tenants) change(ctx context.Context, in *changeTenantInput) (*api.Body[Tenant], error) {
-	b := in.Body
+	b, quotas := in.Body, db.QuotasOf[Quota](in.Body.TenantQuotaChanges)
 	t, err := h.door.Tenants.Change(ctx, in.Tenant, api.CallerOf(ctx).Name, h.door.Now(), func(t *db.Tenant) {
 		api.Set(&t.Name, b.Name)
 		api.Set(&t.Tier, api.Maybe(b.Tier, func(t Tier) campaign.Tier { return campaign.Tier(t) }))
 		api.Set(&t.Region, b.Region)
-		t.MaxContacts, t.MaxMessagesDay = b.MaxContacts.over(t.MaxContacts), b.MaxMessagesDay.over(t.MaxMessagesDay)
-		t.Quotas = db.Quotas{
-			MaxSearches: b.MaxSearches.over(t.MaxSearches), MaxNoticesDay: b.MaxNoticesDay.over(t.MaxNoticesDay),
-			MaxLists: b.MaxLists.over(t.MaxLists), MaxSegments: b.MaxSegments.over(t.MaxSegments),
-			MaxBytes: b.MaxBytes.over(t.MaxBytes), MaxTargets: b.MaxTargets.over(t.MaxTargets),
-			MaxConditions: b.MaxConditions.over(t.MaxConditions),
+		for i, most := range t.Quotas.All() {
+			if change := quotas.All()[i]; change.Said {
+				*most = change.Most
+			}
 		}
 		api.Set(&t.State, api.Maybe(b.State, func(s string) db.TenantState { return db.TenantState(s) }))
 		api.Set(&t.StoppedReason, b.StoppedReason)

@@ -48,12 +48,13 @@ func TestTenants(t *testing.T) {
 	acme := apitest.Read[apioutreach.Tenant](t, r, 201)
 	require.Equal(t, "/tenants/acme", r.Header.Get("Location"))
 	require.Equal(t, apioutreach.Tenant{
-		ID: "acme", Name: "Acme inc.", Tier: "standard", PerSecond: 10, Region: "CA", MaxContacts: new(int64(5)),
-		MaxMessagesDay: new(int64(1_000_000)),
-		MaxSearches:    new(int64(200)), MaxNoticesDay: new(int64(10_000)), MaxLists: new(int64(500)),
-		MaxSegments: new(int64(500)), MaxBytes: new(int64(20 << 30)), MaxTargets: new(int64(2000)),
-		MaxConditions: new(int64(200)),
-		State:         "active", CreatedAt: apitest.Now, UpdatedAt: apitest.Now, Workflow: api.WorkflowLink{
+		ID: "acme", Name: "Acme inc.", Tier: "standard", PerSecond: 10, Region: "CA",
+		TenantQuotas: apioutreach.TenantQuotas{
+			MaxContacts: new(int64(5)), MaxMessagesDay: new(int64(1_000_000)), MaxSearches: new(int64(200)),
+			MaxNoticesDay: new(int64(10_000)), MaxLists: new(int64(500)), MaxSegments: new(int64(500)),
+			MaxBytes: new(int64(20 << 30)), MaxTargets: new(int64(2000)), MaxConditions: new(int64(200)),
+		},
+		State: "active", CreatedAt: apitest.Now, UpdatedAt: apitest.Now, Workflow: api.WorkflowLink{
 			ID: "dispatch/acme", URL: "http://temporal.test/namespaces/conveyor/workflows/dispatch%2Facme",
 		},
 	}, acme)

@@ -30,6 +30,7 @@ func TestTenantQuotas(t *testing.T) {
 	got, err := s.Get(t.Context(), "acme")
 	require.NoError(t, err)
 	require.Equal(t, db.Quotas{
+		MaxContacts: new(int64(10_000_000)), MaxMessagesDay: new(int64(1_000_000)),
 		MaxSearches: new(int64(200)), MaxNoticesDay: new(int64(10_000)), MaxLists: new(int64(0)),
 		MaxSegments: new(int64(500)), MaxBytes: new(int64(20 << 30)), MaxTargets: new(int64(2000)),
 		MaxConditions: new(int64(200)),

@@ -116,7 +116,8 @@ func TestConsoleOfATenant(t *testing.T) {
 	w := newWorld(t)
 	w.start("api")
 	require.NoError(t, db.NewTenants(w.db).Create(t.Context(), db.Tenant{
-		ID: "acme", Name: "Acme", Tier: "standard", Region: "CA", MaxContacts: new(int64(5)), CreatedAt: time.Now(),
+		ID: "acme", Name: "Acme", Tier: "standard", Region: "CA", CreatedAt: time.Now(),
+		Quotas: db.Quotas{MaxContacts: new(int64(5))},
 	}, "me"))
 	admin := w.captured("keys", "create", "ana", "--role", "admin")
 	key := w.captured("keys", "create", "bea", "--role", "operate", "--tenant", "acme")
