@@ -44,7 +44,7 @@ func (h *house) messaging() system {
 				h.tend(workflows.QueueDispatch, "ending leases of messages", messagesEvery, tender.expire),
 				resume[string]{
 					queue: workflows.QueueDispatch, doing: "waking tenants", every: messagesEvery, most: messagesMost,
-					list: store.Tenants, start: h.wakeDispatch(),
+					list: store.Tenants, start: seldom(messagesSlow*messagesEvery, h.launch.WakeDispatch),
 				}.tend(h),
 				resume[dboutreach.OpenCampaign]{
 					queue: workflows.QueueCampaigns, doing: "starting campaigns", every: messagesSlow * messagesEvery,
@@ -131,21 +131,6 @@ func (t *messageTender) expireAll(ctx context.Context) error {
 		if total < messagesMost {
 			return nil
 		}
-	}
-}
-
-// wakeDispatch has the messages of a tenant sent, unless it was woken lately.
-func (h *house) wakeDispatch() func(ctx context.Context, tenant string) error {
-	woken := map[string]time.Time{}
-	return func(ctx context.Context, tenant string) error {
-		if time.Since(woken[tenant]) < messagesSlow*messagesEvery {
-			return nil
-		}
-		err := h.launch.WakeDispatch(ctx, tenant)
-		if err == nil {
-			woken[tenant] = time.Now()
-		}
-		return err
 	}
 }
 

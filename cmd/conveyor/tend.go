@@ -96,6 +96,23 @@ func (r resume[T]) tend(h *house) (stop func()) {
 	})
 }
 
+// seldom starts each of a resume's list at most once in a while: what wakes a workflow that runs costs Temporal a task.
+func seldom(every time.Duration, start func(context.Context, string) error) func(context.Context, string) error {
+	started, until := map[string]bool{}, time.Time{}
+	return func(ctx context.Context, one string) error {
+		if now := time.Now(); !now.Before(until) {
+			clear(started)
+			until = now.Add(every)
+		}
+		if started[one] {
+			return nil
+		}
+		err := start(ctx, one)
+		started[one] = err == nil
+		return err
+	}
+}
+
 // startWithin bounds the start of one workflow of many: one that hangs does not keep the others waiting.
 const startWithin = 2 * time.Second
 

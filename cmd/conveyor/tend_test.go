@@ -46,6 +46,34 @@ func TestTendersSurvive(t *testing.T) {
 	})
 }
 
+// One that was started is not started again for a while; one that could not be is.
+func TestSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tried, away := map[string]int{}, true
+		start := seldom(10*time.Second, func(_ context.Context, one string) error {
+			if tried[one]++; one == "b" && away {
+				return errors.New("away")
+			}
+			return nil
+		})
+		turn := func() {
+			for _, one := range []string{"a", "b"} {
+				_ = start(t.Context(), one)
+			}
+			time.Sleep(4 * time.Second)
+		}
+		turn()
+		require.Equal(t, map[string]int{"a": 1, "b": 1}, tried)
+		away = false
+		turn()
+		turn()
+		require.Equal(t, map[string]int{"a": 1, "b": 2}, tried)
+		turn() // the 13th second
+		require.Equal(t, map[string]int{"a": 2, "b": 3}, tried)
+	})
+}
+
 // A Temporal that hangs, or is away, ends a list early; one workflow that cannot be started does not.
 func TestStartEach(t *testing.T) {
 	t.Parallel()
