@@ -122,10 +122,8 @@ func restingBetween(ctx context.Context, now func() time.Time, more *bool, step 
 		if err := step(); err != nil {
 			return err
 		}
-		select {
-		case <-time.After(retentionRest):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause(ctx, retentionRest); err != nil {
+			return err
 		}
 	}
 	return nil

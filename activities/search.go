@@ -119,7 +119,11 @@ func (a *Searching) StorePages(ctx context.Context, in PageKeys) (StoredPages, e
 	)
 	out.Before = len(in.Keys) - len(letters)
 	for _, l := range letters {
-		page, err := safely(ctx, func() (search.Incoming, error) { return incoming(l.Body) })
+		var page search.Incoming
+		err := fault.Try("storing it", activity.GetLogger(ctx).Error, func() (err error) {
+			page, err = incoming(l.Body)
+			return err
+		})
 		if err != nil {
 			out.Refused = append(out.Refused, refused(l.Key, err))
 			continue
@@ -263,7 +267,7 @@ func parts[T any](ctx context.Context, list []T, work func([]T) error, refuse fu
 	if len(list) == 0 {
 		return nil
 	}
-	_, err := safely(ctx, func() (struct{}, error) { return struct{}{}, work(list) })
+	err := fault.Try("storing it", activity.GetLogger(ctx).Error, func() error { return work(list) })
 	class := fault.ClassOf(err)
 	switch {
 	case err == nil:
@@ -279,14 +283,6 @@ func parts[T any](ctx context.Context, list []T, work func([]T) error, refuse fu
 		return err
 	}
 	return parts(ctx, list[half:], work, refuse)
-}
-
-// safely makes the panic of f its error: the same code on the same input would panic again.
-func safely[T any](ctx context.Context, f func() (T, error)) (out T, err error) {
-	defer fault.Survive(&err, "storing it", func(_ string, args ...any) {
-		activity.GetLogger(ctx).Error("storing pages panicked", args...)
-	})
-	return f()
 }
 
 // CompactJob is empty, so that a field can be added while old runs are open.

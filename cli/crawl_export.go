@@ -21,6 +21,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 type crawlExportCmd struct {
@@ -310,14 +312,14 @@ func (rows exportRows) array(d *json.Decoder) error {
 	for d.More() {
 		var row exportRow
 		if err := d.Decode(&row); err != nil {
-			return unended(err)
+			return fault.NoEOF(err)
 		}
 		if err := rows.add(row); err != nil {
 			return err
 		}
 	}
 	_, err := d.Token()
-	return unended(err)
+	return fault.NoEOF(err)
 }
 
 // object reads the rest of an object: a URL, or a whole export.
@@ -327,12 +329,12 @@ func (rows exportRows) object(d *json.Decoder) error {
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
-			return unended(err)
+			return fault.NoEOF(err)
 		}
 		switch name {
 		case "urls":
 			if token, err := d.Token(); err != nil || token != json.Delim('[') {
-				return fmt.Errorf("read urls: expected an array, got %v (%w)", token, unended(err))
+				return fmt.Errorf("read urls: expected an array, got %v (%w)", token, fault.NoEOF(err))
 			}
 			export = true
 			err = rows.array(d)
@@ -344,24 +346,16 @@ func (rows exportRows) object(d *json.Decoder) error {
 			err = d.Decode(new(json.RawMessage))
 		}
 		if err != nil {
-			return unended(err)
+			return fault.NoEOF(err)
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return unended(err)
+		return fault.NoEOF(err)
 	}
 	if export {
 		return nil
 	}
 	return rows.add(row)
-}
-
-// unended is the error of a document that ends too early.
-func unended(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // readCSVExport reads the columns normalized_url and status.

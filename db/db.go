@@ -185,6 +185,14 @@ func Stated[T comparable](v T) *T {
 	return &v
 }
 
+// Some is a list, empty instead of nil, which would be NULL.
+func Some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 // Among are the values that a filter takes any of: nil, which is NULL, where it does not filter.
 //
 // A statement takes them as text[]. Where an index may begin with the column, one value is an =, for only that leaves

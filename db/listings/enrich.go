@@ -104,8 +104,8 @@ func (s *Listings) SaveEnrichment(ctx context.Context, of listing.Enriching, e l
 }
 
 func enrichmentSave(b *pgx.Batch, of listing.Enriching, e listing.Enrichment, now time.Time) {
-	b.Queue(sqlEnrichmentSave, of.Listing.ID(), of.Revision, some(e.Facts), some(e.Places), e.Attribution,
-		some(e.Question), e.Model, now)
+	b.Queue(sqlEnrichmentSave, of.Listing.ID(), of.Revision, db.Some(e.Facts), db.Some(e.Places), e.Attribution,
+		db.Some(e.Question), e.Model, now)
 }
 
 // enrichmentTell queues listings.enriched, after the enrichment is saved.
@@ -147,14 +147,6 @@ func enrichmentNews(of listing.Enriching, e listing.Enrichment) *contract.Enrich
 		out.Places = append(out.Places, contract.Nearby(n))
 	}
 	return out
-}
-
-// some is s, and empty instead of nil, which would be NULL.
-func some[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }
 
 const sqlQuestionTake = `/* sqlQuestionTake */

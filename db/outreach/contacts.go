@@ -308,7 +308,7 @@ func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, rem
 	}
 	var changed int64
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlContactsTag, tenant, ids, orNone(come), orNone(forms), now, contact.MaxTags)
+		tag, err := tx.Exec(ctx, sqlContactsTag, tenant, ids, db.Some(come), db.Some(forms), now, contact.MaxTags)
 		if changed = tag.RowsAffected(); err != nil || changed == 0 {
 			return err
 		}

@@ -158,7 +158,7 @@ func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 		}
 		added, err := db.Rows(ctx, tx, pgx.RowTo[uuid.UUID],
 			sqlUploadAdd, u.Tenant, u.ID, db.Storable(u.FileName), u.Blob, u.Bytes, u.SHA256, u.Options, u.Known, u.DryRun,
-			orNone(u.Lists), orNone(u.Tags), db.Storable(u.CreatedBy), u.CreatedAt, u.State, u.Asked, received)
+			db.Some(u.Lists), db.Some(u.Tags), db.Storable(u.CreatedBy), u.CreatedAt, u.State, u.Asked, received)
 		if err != nil || len(added) == 0 {
 			return db.Refused(err)
 		}
@@ -189,14 +189,6 @@ func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 		err = fmt.Errorf("%w: %w", ErrMayBeStored, err)
 	}
 	return u, fault.Wrap(err, "create upload %s", u.ID)
-}
-
-// orNone is a list that is no NULL.
-func orNone[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 const sqlTenantState = `/* sqlTenantState */ SELECT state FROM tenants WHERE id = $1`

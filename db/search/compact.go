@@ -192,7 +192,7 @@ func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Sna
 	into := int64(0)
 	if kills := merger.Kills(); merger.Docs() > 0 || len(kills) > 0 {
 		err := x.pool.QueryRow(ctx, sqlSearchSegmentAdd, -x.collection, levelOf(merger.Docs()), merger.Docs(),
-			merger.Columns(), stored(kills), nil, nil).Scan(&into)
+			merger.Columns(), db.Some(kills), nil, nil).Scan(&into)
 		if err != nil {
 			return err
 		}

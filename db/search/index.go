@@ -133,7 +133,7 @@ func (x *SearchIndex) putSegment(ctx context.Context, pages []search.Page, renew
 		b := new(pgx.Batch)
 		b.Queue(sqlSearchNumbered, ids, docs)
 		b.Queue(sqlSearchSegmentAdd, x.collection, levelOf(len(fresh)), len(fresh), segment.Columns,
-			stored(search.EncodeKills(kills)), marks.starts, []byte(filter)).
+			db.Some(search.EncodeKills(kills)), marks.starts, []byte(filter)).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
@@ -210,14 +210,6 @@ func (x *SearchIndex) hold(ctx context.Context, tx pgx.Tx, fresh []numbered, ren
 		}
 	}
 	return ids, docs, kills, err
-}
-
-// stored is b for a column that is not null.
-func stored(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }
 
 // packed are the blocks of the terms of a segment, and their filter.

@@ -204,7 +204,7 @@ func (s *sheet) readRow(row int) error {
 	for {
 		tok, err := s.token()
 		if err != nil {
-			return damaged(noEOF(err))
+			return damaged(fault.NoEOF(err))
 		}
 		switch tok := tok.(type) {
 		case xml.EndElement:
@@ -269,7 +269,7 @@ func (s *sheet) readCell(c xml.StartElement) (string, error) {
 	for {
 		tok, err := s.token()
 		if err != nil {
-			return "", damaged(noEOF(err))
+			return "", damaged(fault.NoEOF(err))
 		}
 		switch tok := tok.(type) {
 		case xml.StartElement:

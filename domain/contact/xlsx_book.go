@@ -237,7 +237,7 @@ func elements(z *zip.Reader, name string, each func(parent string, e xml.StartEl
 	for {
 		tok, err := d.RawToken()
 		if err != nil {
-			return damaged(noEOF(err))
+			return damaged(fault.NoEOF(err))
 		}
 		switch tok := tok.(type) {
 		case xml.StartElement:
@@ -315,7 +315,7 @@ func textOf(next func() (xml.Token, error), element string, text []byte) ([]byte
 	for {
 		tok, err := next()
 		if err != nil {
-			return nil, damaged(noEOF(err))
+			return nil, damaged(fault.NoEOF(err))
 		}
 		switch tok := tok.(type) {
 		case xml.StartElement:
@@ -345,13 +345,6 @@ func textOf(next func() (xml.Token, error), element string, text []byte) ([]byte
 }
 
 var errLongCell = fault.Newf(fault.Invalid, "a text of the workbook is longer than Excel allows; shorten it")
-
-func noEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
 
 // A numberFormat is what a style makes of a number: a date or a time, a time that has elapsed, or so many digits with
 // zeros before them.

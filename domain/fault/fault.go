@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"time"
 )
@@ -129,4 +130,13 @@ func Survive(err *error, what string, log func(text string, args ...any)) {
 func Try(what string, log func(text string, args ...any), f func() error) (err error) {
 	defer Survive(&err, what, log)
 	return f()
+}
+
+// NoEOF is err, and io.ErrUnexpectedEOF for the end of what is not complete: the caller of a reader takes io.EOF for the
+// end of all.
+func NoEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

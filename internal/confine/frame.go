@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Limits on what is read from the other side.
@@ -43,22 +45,15 @@ func read(r io.Reader) ([][]byte, error) {
 	for i := range parts {
 		size, err := number()
 		if err != nil {
-			return nil, noEOF(err)
+			return nil, fault.NoEOF(err)
 		}
 		if left -= size; left < 0 {
 			return nil, errors.New("frame is too large")
 		}
 		parts[i] = make([]byte, size)
 		if _, err := io.ReadFull(r, parts[i]); err != nil {
-			return nil, noEOF(err)
+			return nil, fault.NoEOF(err)
 		}
 	}
 	return parts, nil
-}
-
-func noEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
