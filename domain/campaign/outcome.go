@@ -3,11 +3,11 @@ package campaign
 import (
 	"context"
 	"errors"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // An Outcome is what became of a request to send a message, and with that what is done next.
@@ -159,8 +159,7 @@ func (v Verdict) Wait(n int, dice float64) time.Duration {
 	if v.First <= 0 {
 		return 0
 	}
-	wait := float64(v.First) * math.Pow(max(v.Factor, 1), float64(max(n, 1)-1))
-	return time.Duration(min(wait, float64(max(v.Most, v.First))) * (1 + dice/4))
+	return time.Duration(float64(fault.Growing(v.First, max(v.Most, v.First), max(v.Factor, 1), n)) * (1 + dice/4))
 }
 
 // heldMost is how many requests a message may cost while nothing of its sender is accepted. Each further one spends an

@@ -43,15 +43,7 @@ type RetryPolicy struct {
 // Backoff is the wait after so many tries, the first included. retryAfter is the wait that a 429 asked for, 0 = none:
 // it lengthens the wait, up to Max as well.
 func Backoff(tries int, retryAfter time.Duration, o RetryPolicy) time.Duration {
-	return min(max(doubled(o.Base, tries-1, o.Max), retryAfter), o.Max)
-}
-
-// doubled is d doubled so many times, at most most.
-func doubled(d time.Duration, times int, most time.Duration) time.Duration {
-	for ; times > 0 && d < most; times-- {
-		d *= 2
-	}
-	return min(d, most)
+	return min(max(fault.Growing(o.Base, o.Max, 2, tries), retryAfter), o.Max)
 }
 
 // A Verdict is what a request tells about its host's patience. The zero Verdict is Welcome.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 	"time"
 )
@@ -44,6 +45,12 @@ func (c Class) Retry() (attempts int, first, cap time.Duration) {
 		return 1, 0, 0
 	}
 	panic("fault: unknown class " + string(c))
+}
+
+// Growing is the wait after so many tries in a row, 1 or more: first after one of them, times factor with each further
+// one, at most most.
+func Growing(first, most time.Duration, factor float64, tries int) time.Duration {
+	return time.Duration(min(float64(first)*math.Pow(factor, float64(max(tries, 1)-1)), float64(most)))
 }
 
 // Final says that trying again cannot help. Success, the class "", is not final.

@@ -18,6 +18,28 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
+func TestGrowing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		first, most time.Duration
+		factor      float64
+		tries       int
+		want        time.Duration
+	}{
+		{time.Second, time.Minute, 2, 0, time.Second},
+		{time.Second, time.Minute, 2, 1, time.Second},
+		{time.Second, time.Minute, 2, 6, 32 * time.Second},
+		{time.Second, time.Minute, 2, 7, time.Minute},
+		{time.Second, time.Minute, 2, 1 << 40, time.Minute},
+		{5 * time.Second, time.Hour, 3, 6, 1215 * time.Second},
+		{time.Second, time.Hour, 1, 9, time.Second},
+		{time.Hour, time.Second, 2, 1, time.Second},
+		{0, time.Second, 2, 9, 0},
+	} {
+		require.Equal(t, tt.want, fault.Growing(tt.first, tt.most, tt.factor, tt.tries), tt)
+	}
+}
+
 // classes reads every constant of type Class from the source, so that a new one cannot be forgotten here.
 func classes(t *testing.T) (all []fault.Class) {
 	t.Helper()

@@ -122,13 +122,7 @@ const FailingMost = 3 * 24 * time.Hour
 
 // RetryAfter is the pause before the next try of a delivery, after so many that its target has failed: three times as
 // long each time. Tries that our own services failed do not count.
-func RetryAfter(tries int) time.Duration {
-	pause := RetryFirst
-	for range tries - 1 {
-		pause = min(3*pause, RetryMost)
-	}
-	return pause
-}
+func RetryAfter(tries int) time.Duration { return fault.Growing(RetryFirst, RetryMost, 3, tries) }
 
 // A Search is a filter of listings whose news a tenant wants to be told.
 type Search struct {

@@ -3,6 +3,7 @@ package scrape
 import (
 	"time"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
@@ -27,10 +28,6 @@ const GoneWait = time.Hour
 // Backoff is how long to wait after the n-th refusal in a row, 1 being the first: 5 s × 2ⁿ⁻¹ ± 20 %, at most five
 // minutes, or as long as the site itself asks for when that is longer. dice is from 0 to 1 and spreads the wait.
 func Backoff(n int, asked time.Duration, dice float64) time.Duration {
-	wait := maxWait
-	if n = max(n, 1); n < 8 { // 5 s × 2⁶ is above the cap
-		wait = min(firstWait<<(n-1), maxWait)
-	}
-	wait = min(time.Duration(float64(wait)*(0.8+0.4*dice)), maxWait)
-	return max(wait, min(asked, web.MaxRetryAfter))
+	wait := float64(fault.Growing(firstWait, maxWait, 2, n)) * (0.8 + 0.4*dice)
+	return max(min(time.Duration(wait), maxWait), min(asked, web.MaxRetryAfter))
 }

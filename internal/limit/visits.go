@@ -353,7 +353,7 @@ func (v *Visits) judge(host string, h *visited, verdict crawl.Verdict) {
 		h.strikes--
 	case !h.cool.After(now): // requests that were under way together are refused together, and count once
 		h.strikes = min(h.strikes+1, maxStrikes)
-		h.cool = now.Add(min(v.o.CooldownBase<<(h.strikes-1), v.o.CooldownMax))
+		h.cool = now.Add(fault.Growing(v.o.CooldownBase, v.o.CooldownMax, 2, h.strikes))
 	}
 	if verdict.Refused {
 		h.cool = later(h.cool, now.Add(after))
