@@ -36,25 +36,15 @@ type Sessions struct {
 // Register implements Part.
 func (h Sessions) Register(d *Door) {
 	h.door = d
-	tags := []string{"session"}
-	Serve(d, huma.Operation{
-		OperationID: "get-session", Method: http.MethodGet, Path: "/session", Tags: tags,
-		Summary: "Get the caller, and what a console needs before login", Errors: []int{429, 503},
-		Description: "Needs no credentials. caller is absent without valid ones.",
-	}, h.get)
-	Serve(d, huma.Operation{
-		OperationID: "open-session", Method: http.MethodPost, Path: "/session", Tags: tags,
-		Summary: "Exchange an API key for a session",
-		Errors:  []int{401, 409, 422, 429, 503},
-		Description: "The answer sets a cookie that later requests may send in place of the key, with its role. It is good " +
-			"for 12 hours without a request, 7 days at most, and no longer than the key. Changes with the cookie need the " +
+	Serve(d, Op("session", "get-session", "GET /session", "Get the caller, and what a console needs before login",
+		"Needs no credentials. caller is absent without valid ones.", 429, 503), h.get)
+	Serve(d, Op("session", "open-session", "POST /session", "Exchange an API key for a session",
+		"The answer sets a cookie that later requests may send in place of the key, with its role. It is good "+
+			"for 12 hours without a request, 7 days at most, and no longer than the key. Changes with the cookie need the "+
 			"header Sec-Fetch-Site or Origin of the API's own pages. 409 while authentication is off.",
-	}, h.open)
-	Serve(d, huma.Operation{
-		OperationID: "close-session", Method: http.MethodDelete, Path: "/session", Tags: tags,
-		Summary: "End the session of the cookie", Errors: []int{429, 503},
-		Description: "In every process within 5 seconds. Without a session nothing happens.",
-	}, h.close)
+		401, 409, 422, 429, 503), h.open)
+	Serve(d, Op("session", "close-session", "DELETE /session", "End the session of the cookie",
+		"In every process within 5 seconds. Without a session nothing happens.", 429, 503), h.close)
 	h.logins(d)
 	h.others(d)
 }

@@ -105,15 +105,3 @@ next:
 	}
 	return "unknown"
 }
-
-// Permissive says whether a licence, or several in an SPDX expression that has no OR, may be in the binary.
-func Permissive(spdx string) bool {
-	for _, one := range strings.Split(strings.Trim(spdx, "()"), " AND ") {
-		switch strings.Trim(one, "()") {
-		case "Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "0BSD", "Zlib", "OFL-1.1", "Unlicense", "CC0-1.0":
-		default:
-			return false
-		}
-	}
-	return true
-}
