@@ -166,7 +166,7 @@ func confined(pages []drafttest.Sample) ([]Confined, error) {
 	child := func(n int, read func(p *confine.Pool, i int) error) (each float64, err error) {
 		return all(1, func(int) (err error) {
 			p := confine.New(confine.Options{})
-			defer func() { err = errors.Join(err, p.Close()) }()
+			defer p.Close()
 			for i := range n {
 				if err := read(p, i); err != nil {
 					return err

@@ -47,10 +47,7 @@ func (h *house) drafts() system {
 				Store: dbdrafts.NewDrafts(h.pool), Secrets: draftSecrets{dbdrafts.NewDrafts(h.pool), h.box}, Now: time.Now,
 			}
 			row := workers.Row{Queue: workflows.QueueDrafts, Slots: h.config.Drafts.Pages, Activities: []any{drafts}}
-			return []workers.Row{row}, func() {
-				_ = devtools.Close()
-				_ = readers.Close()
-			}
+			return []workers.Row{row}, each(devtools.Close, readers.Close)
 		},
 		parts: []api.Part{apidrafts.Drafts{
 			Store: dbdrafts.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Secrets: h.box,

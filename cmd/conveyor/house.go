@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,7 +39,6 @@ type house struct {
 	namespace string
 	log       *slog.Logger
 	traces    trace.TracerProvider // nil while tracing is off
-	flush     func()               // sends the last spans
 	registry  *prometheus.Registry
 	panics    *prometheus.CounterVec // of tenders
 	outage    *fetch.Outage          // of the network that sites are reached by
@@ -55,6 +55,7 @@ type house struct {
 	optOuts   *dboutreach.OptOutKey
 	browser   sync.Once
 	browsing  *browser.Browser // nil until chromium was called
+	closers   []func()         // of what is open, in the order in which it was opened
 }
 
 // doorConns is how many connections the pool of the door has; it opens them when they are needed.
@@ -74,9 +75,11 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	h.panics = telemetry.NewPanics(h.registry)
 	h.outage = fetch.NewOutage(time.Now)
 	telemetry.WatchNetwork(h.registry, h.outage.Active)
-	if h.traces, h.flush, err = telemetry.Tracing(ctx, version(), roleOf(ctx), h.log); err != nil {
+	var flush func()
+	if h.traces, flush, err = telemetry.Tracing(ctx, version(), roleOf(ctx), h.log); err != nil {
 		return h, err
 	}
+	h.opened(flush)
 	defer func() {
 		if err != nil {
 			h.close()
@@ -98,6 +101,7 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 		return h, err
 	}
 	h.index = dbsearch.NewSearchIndex(h.pool)
+	h.opened(h.index.Close)
 	if h.box, err = c.Outreach.Box(); err != nil {
 		return h, err
 	}
@@ -112,14 +116,17 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if h.temporal, err = client.NewLazyClient(o); err != nil {
 		return h, fmt.Errorf("read settings of temporal: %w", err)
 	}
+	h.opened(h.temporal.Close)
 	redis.SetLogger(quietly{h.log})
 	h.redis, err = limit.Dial(limit.Server{URL: c.Redis.URL, CA: c.Redis.CA, Cert: c.Redis.Cert, Key: c.Redis.Key})
 	if err != nil {
 		return h, err
 	}
+	h.opened(func() { _ = h.redis.Close() })
 	if h.blobs, err = blob.Open(ctx, c.Images.BlobURL); err != nil {
 		return h, err
 	}
+	h.opened(func() { _ = h.blobs.Close() })
 	h.blobs.SpareWith(db.NewRetention(h.pool).SpareBlob)
 	h.blobs.KeepFree(c.Outreach.UploadReserve)
 	if c.Postgres.Disk > 0 {
@@ -131,6 +138,7 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 		Versioned: c.Temporal.Deployment != "",
 	}
 	h.wakes = apioutreach.NewWakes(h.launch, apioutreach.WakeEvery, h.log)
+	h.opened(h.wakes.Close)
 	return h, nil
 }
 
@@ -147,8 +155,12 @@ func (h *house) openPools(ctx context.Context) (err error) {
 	if h.pool, err = db.Open(ctx, c.URL, c.MaxConns, o...); err != nil {
 		return err
 	}
-	h.doorPool, err = db.Open(ctx, c.URL, doorConns, o...)
-	return err
+	h.opened(h.pool.Close)
+	if h.doorPool, err = db.Open(ctx, c.URL, doorConns, o...); err != nil {
+		return err
+	}
+	h.opened(h.doorPool.Close)
+	return nil
 }
 
 // quietly logs, at debug level, the lines that go-redis would write to standard error.
@@ -173,38 +185,20 @@ func roleOf(ctx context.Context) string {
 
 // chromium is the browser of this process, one for all its systems. It starts with the first page that needs it.
 func (h *house) chromium() *browser.Browser {
-	h.browser.Do(func() { h.browsing = newBrowser(h.config, h.log, h.registry) })
+	h.browser.Do(func() {
+		h.browsing = newBrowser(h.config, h.log, h.registry)
+		h.opened(h.browsing.Close)
+	})
 	return h.browsing
 }
 
+// opened notes how what was opened is closed.
+func (h *house) opened(closer func()) { h.closers = append(h.closers, closer) }
+
 // close releases everything, last opened first, after the roles have ended.
 func (h *house) close() {
-	if h.wakes != nil {
-		h.wakes.Close()
-	}
-	if h.browsing != nil {
-		_ = h.browsing.Close()
-	}
-	if h.blobs != nil {
-		_ = h.blobs.Close()
-	}
-	if h.redis != nil {
-		_ = h.redis.Close()
-	}
-	if h.temporal != nil {
-		h.temporal.Close()
-	}
-	if h.doorPool != nil {
-		h.doorPool.Close()
-	}
-	if h.index != nil {
-		h.index.Close()
-	}
-	if h.pool != nil {
-		h.pool.Close()
-	}
-	if h.flush != nil {
-		h.flush()
+	for _, closer := range slices.Backward(h.closers) {
+		closer()
 	}
 }
 

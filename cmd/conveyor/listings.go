@@ -136,14 +136,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		{Queue: workflows.QueueBrowser, Slots: h.config.Worker.Scrapes, Activities: []any{visits}},
 	}
 	stop := h.tendListings(store, platforms)
-	return append(rows, enrichments...), func() {
-		stop()
-		closeModel()
-		_ = pages.Close()
-		_ = pictures.Close()
-		plain.Close()
-		source.Close()
-	}
+	return append(rows, enrichments...), each(stop, closeModel, pages.Close, pictures.Close, plain.Close, source.Close)
 }
 
 // tendListings fills the words of listings, and starts replays and scrapers that have no workflow.

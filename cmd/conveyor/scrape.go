@@ -62,7 +62,7 @@ func (c *scrapeCmd) run(ctx context.Context, conf config.Config, in io.Reader, o
 		return fmt.Errorf("there is no platform %q", c.Platform)
 	}
 	readers := confine.New(confine.Options{})
-	defer func() { _ = readers.Close() }()
+	defer readers.Close()
 	var page web.Page
 	var err error
 	if c.File != "" {
@@ -210,7 +210,7 @@ func loader(c config.Config, t scrape.Transport) (source activities.PageSource, 
 	}
 	log := telemetry.Logger(os.Stderr, c.Telemetry.Level, c.Telemetry.Format)
 	b := newBrowser(c, log, nil)
-	return b, func() { _ = b.Close() }, b.Check()
+	return b, b.Close, b.Check()
 }
 
 // A reading is the result of a platform's readers on a page.

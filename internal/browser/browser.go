@@ -265,7 +265,7 @@ func (b *Browser) CycleDone() {
 }
 
 // Close ends Chromium, the driver and the proxy, with the pages that are loading, and waits until all are gone.
-func (b *Browser) Close() error {
+func (b *Browser) Close() {
 	b.mu.Lock()
 	b.closed = true
 	p := b.proxy
@@ -278,5 +278,4 @@ func (b *Browser) Close() error {
 	if p != nil {
 		p.close()
 	}
-	return nil
 }

@@ -279,7 +279,7 @@ func (d *Devtools) newLink(ctx context.Context, e endpoint, ws string) (*link, e
 }
 
 // Close ends the driver, the proxy and the pages that are loading, and waits until all are gone. Chromium goes on.
-func (d *Devtools) Close() error {
+func (d *Devtools) Close() {
 	d.mu.Lock()
 	d.closed = true
 	p := d.proxy
@@ -291,7 +291,6 @@ func (d *Devtools) Close() error {
 	if p != nil {
 		p.close()
 	}
-	return nil
 }
 
 // connectGrace is how long a connection to Chromium may take.

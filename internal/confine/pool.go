@@ -76,7 +76,7 @@ func (o Options) whole() Options {
 }
 
 // Close kills the children, those with a job as well, and returns when they have ended.
-func (p *Pool) Close() error {
+func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
 	for c := range p.all {
@@ -84,8 +84,8 @@ func (p *Pool) Close() error {
 	}
 	p.mu.Unlock()
 	p.endIdle()
-	defer p.slots.Release(int64(p.o.Children))
-	return p.slots.Acquire(context.Background(), int64(p.o.Children)) // once the jobs have ended
+	_ = p.slots.Acquire(context.Background(), int64(p.o.Children)) // once the jobs have ended
+	p.slots.Release(int64(p.o.Children))
 }
 
 // do has a child do a job, and decodes its result into out.
