@@ -203,9 +203,16 @@ type hub struct {
 	mu      sync.Mutex
 	streams map[*reader]bool
 	looking bool
-	last    map[string]string // the marks of the last look
-	ring    []event           // the newest ones, the oldest first
-	n       int64             // of the newest event
+	last    map[string]watched // the last look, by topic
+	ring    []event            // the newest ones, the oldest first
+	n       int64              // of the newest event, or of a topic that was looked at for the first time after it
+	dropped int64              // of the newest event that is no longer in ring
+}
+
+// A watched topic is looked at for some stream.
+type watched struct {
+	mark  string
+	since int64 // the number from which on nothing was missed: a reader that has seen less does not know all before
 }
 
 // A reader is a stream.
@@ -231,7 +238,7 @@ func (h *hub) join(topics []string, after string) (r *reader, missed []event, le
 	name, number, _ := strings.Cut(after, "-")
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
-	case err != nil || name != h.name || n > h.n || len(h.ring) == 0 && n < h.n || len(h.ring) > 0 && n < h.ring[0].n-1:
+	case err != nil || name != h.name || n > h.n || n < h.dropped:
 		r.lost = true
 	default:
 		for _, e := range h.ring {
@@ -240,8 +247,8 @@ func (h *hub) join(topics []string, after string) (r *reader, missed []event, le
 			}
 		}
 	}
-	if !h.looking || slices.ContainsFunc(topics, func(t string) bool { _, ok := h.last[t]; return !ok }) {
-		r.lost = true // nobody has looked meanwhile
+	if !h.looking || slices.ContainsFunc(topics, func(t string) bool { l, ok := h.last[t]; return !ok || n < l.since }) {
+		r.lost = true // nobody has looked meanwhile, or not all the time
 	}
 	h.streams[r] = true
 	if !h.looking {
@@ -339,7 +346,7 @@ func summary(r backlog.Report) string {
 func (h *hub) publish(topics []string, marks map[string]string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	last := map[string]string{}
+	last := map[string]watched{}
 	for _, topic := range topics {
 		before, known := h.last[topic]
 		mark, read := marks[topic]
@@ -349,8 +356,12 @@ func (h *hub) publish(topics []string, marks map[string]string) {
 			}
 			continue
 		}
-		last[topic] = mark
-		if known && mark != before || topic == topicReport && !known {
+		if !known { // a number of its own: who has the one before it may have gone before anything was missed, or after
+			h.n++
+			before.since = h.n
+		}
+		last[topic] = watched{mark, before.since}
+		if known && mark != before.mark || topic == topicReport && !known {
 			data := "{}"
 			if topic == topicReport {
 				data = mark
@@ -358,6 +369,7 @@ func (h *hub) publish(topics []string, marks map[string]string) {
 			h.n++
 			e := event{h.n, topic, data}
 			if h.ring = append(h.ring, e); len(h.ring) > hubRing {
+				h.dropped = h.ring[len(h.ring)-hubRing-1].n
 				h.ring = slices.Clone(h.ring[len(h.ring)-hubRing:])
 			}
 			h.tell(e)
