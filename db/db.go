@@ -161,6 +161,37 @@ func Rows[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], text str
 	return out, fault.Ended(ctx, err)
 }
 
+// RowsUpTo is Rows until they have enough bytes, as they come from Postgres. more says that there are others: these are
+// read, each in the place of the one before it, and forgotten.
+func RowsUpTo[T any](ctx context.Context, q Querier, enough int, scan pgx.RowToFunc[T], text string, args ...any) (
+	out []T, more bool, err error,
+) {
+	rows, _ := q.Query(ctx, text, args...) // Err reports its error
+	out, more, err = collectUpTo(rows, enough, scan)
+	return out, more, fault.Ended(ctx, err)
+}
+
+func collectUpTo[T any](rows pgx.Rows, enough int, scan pgx.RowToFunc[T]) (out []T, more bool, err error) {
+	defer rows.Close()
+	out = []T{}
+	for had := 0; rows.Next(); {
+		if had >= enough {
+			more = true
+			break
+		}
+		row, err := scan(rows)
+		if err != nil {
+			return nil, false, err
+		}
+		out = append(out, row)
+		for _, column := range rows.RawValues() {
+			had += len(column)
+		}
+	}
+	rows.Close()
+	return out, more, rows.Err()
+}
+
 // Row returns the one row of a statement; where there is none, pgx.ErrNoRows.
 func Row[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], text string, args ...any) (T, error) {
 	rows, _ := q.Query(ctx, text, args...) // CollectExactlyOneRow reports its error

@@ -92,6 +92,19 @@ func TenantRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, s
 	return settingRows(ctx, pool, tenant, scan, text, args...)
 }
 
+// TenantRowsUpTo is TenantRows until they have enough bytes, as RowsUpTo.
+func TenantRowsUpTo[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, enough int, scan pgx.RowToFunc[T],
+	text string, args ...any) (out []T, more bool, err error) {
+	if !access.IsTenant(tenant) {
+		return nil, false, fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
+	}
+	err = settingQuery(ctx, pool, tenant, func(rows pgx.Rows) (err error) {
+		out, more, err = collectUpTo(rows, enough, scan)
+		return err
+	}, text, args...)
+	return out, more, err
+}
+
 // SystemRows returns the rows of a statement that sees those of all tenants.
 func SystemRows[T any](ctx context.Context, pool *pgxpool.Pool, scan pgx.RowToFunc[T], text string, args ...any) (
 	[]T, error,
@@ -101,13 +114,19 @@ func SystemRows[T any](ctx context.Context, pool *pgxpool.Pool, scan pgx.RowToFu
 
 func settingRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, scan pgx.RowToFunc[T], text string,
 	args ...any) (out []T, err error) {
-	b := new(pgx.Batch)
-	b.Queue(sqlTenant, tenant)
-	b.Queue(text, args...).Query(func(rows pgx.Rows) (err error) {
+	err = settingQuery(ctx, pool, tenant, func(rows pgx.Rows) (err error) {
 		out, err = pgx.CollectRows(rows, scan)
 		return err
-	})
-	return out, fault.Ended(ctx, pool.SendBatch(ctx, b).Close())
+	}, text, args...)
+	return out, err
+}
+
+func settingQuery(ctx context.Context, pool *pgxpool.Pool, tenant string, take func(pgx.Rows) error, text string,
+	args ...any) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlTenant, tenant)
+	b.Queue(text, args...).Query(take)
+	return fault.Ended(ctx, pool.SendBatch(ctx, b).Close())
 }
 
 // One is the only row of rows; pgx.ErrNoRows when there is none.

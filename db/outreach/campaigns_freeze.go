@@ -49,8 +49,8 @@ SELECT count(*), coalesce(max(id), $2) FROM (
 // campaign waits for it.
 const freezeSpan = 10_000
 
-// audience are the next contacts of the audience f of c after the one of a number: up to n, among the next freezeSpan
-// of the tenant. It also returns the number to go on after, and whether there may be more.
+// audience are the next contacts of the audience f of c after the one of a number: up to n, or fewer that are large,
+// among the next freezeSpan of the tenant. It also returns the number to go on after, and whether there may be more.
 func audience(ctx context.Context, tx pgx.Tx, c Campaign, f contact.Filter, key contact.Pads, after int64, n int) (
 	people []person, at int64, more bool, err error,
 ) {
@@ -60,11 +60,12 @@ func audience(ctx context.Context, tx pgx.Tx, c Campaign, f contact.Filter, key 
 	}
 	args := []any{c.Tenant, after, key.Inner, key.Outer, c.FrozenAt, n, at}
 	text := campaignAudience + contactCondition(f, &args) + campaignAudienceEnd
-	if people, err = db.Rows(ctx, tx, scanPerson, text, args...); err != nil {
+	people, large, err := db.RowsUpTo(ctx, tx, contactsBytes, scanPerson, text, args...)
+	if err != nil {
 		return nil, 0, false, err
 	}
-	if len(people) == n {
-		return people, people[n-1].id, true, nil
+	if large || len(people) == n {
+		return people, people[len(people)-1].id, true, nil
 	}
 	return people, at, span == freezeSpan, nil
 }

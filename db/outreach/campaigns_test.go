@@ -664,6 +664,28 @@ func TestFreezeSparse(t *testing.T) {
 	require.NotNil(t, c.WrittenAt)
 }
 
+// A transaction holds a bounded number of bytes of contacts, however large these are.
+func TestFreezeLarge(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.exec(t, `INSERT INTO contacts (tenant, created_at, updated_at, digest, key, phone, fields)
+		SELECT 'acme', now(), now(), substr(sha256(convert_to(n::text, 'UTF8')), 1, 16), n, '+15145550' || n,
+			jsonb_build_object('note', repeat('x', 3 << 20)) FROM generate_series(100, 106) n`)
+	id := m.draft(t, "large")
+	_, err := m.campaigns.Schedule(ctx, "acme", id, time.Now(), "zoe", time.Now())
+	require.NoError(t, err)
+	_, err = m.campaigns.Begin(ctx, "acme", id, time.Now().Add(time.Second))
+	require.NoError(t, err)
+	for _, written := range []int{3, 6, 7} {
+		more, err := m.campaigns.Freeze(ctx, "acme", id, 1000, time.Now())
+		require.NoError(t, err)
+		require.Equal(t, written < 7, more)
+		require.Equal(t, []string{fmt.Sprint(written)}, m.lines(t, "SELECT count(*) FROM messages"))
+	}
+	m.counted(t)
+}
+
 // A transaction that breaks off leaves a campaign as it was, and the next one goes on.
 func TestFreezeBreaksOff(t *testing.T) {
 	t.Parallel()

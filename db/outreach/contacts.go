@@ -95,8 +95,13 @@ const (
 	contactsCount  = `SELECT count(*) FROM contacts c WHERE c.tenant = $1 AND `
 )
 
+// contactsBytes is how much of contacts is held at once, but for the last of them: the custom fields of one may have
+// more than a megabyte.
+const contactsBytes = 8 << 20
+
 // Search returns up to limit contacts that a filter has, after a number (0 begins), the oldest first, and the number to
-// go on from: nil when these were the last. A filter that means nothing is fault.Invalid.
+// go on from: nil when these were the last. There are fewer where they are large. A filter that means nothing is
+// fault.Invalid.
 func (s *Contacts) Search(ctx context.Context, tenant string, f contact.Filter, after int64, limit int) (
 	[]Contact, *int64, error,
 ) {
@@ -111,7 +116,10 @@ func (s *Contacts) Search(ctx context.Context, tenant string, f contact.Filter, 
 	text := contactsSearch + contactCondition(f, &args)
 	args = append(args, limit+1)
 	text += " ORDER BY c.id LIMIT $" + strconv.Itoa(len(args))
-	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Contact], text, args...)
+	list, more, err := db.TenantRowsUpTo(ctx, s.pool, tenant, contactsBytes, pgx.RowToStructByPos[Contact], text, args...)
+	if more {
+		return list, new(list[len(list)-1].ID), nil
+	}
 	list, next := db.CutPage(list, limit, func(c Contact) int64 { return c.ID })
 	return list, next, db.Refused(fault.Wrap(err, "search contacts"))
 }

@@ -249,6 +249,32 @@ func TestContactFilter(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 }
 
+// A page holds a bounded number of bytes, however large contacts are.
+func TestLargeContacts(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.ExecAll(t, pool, `INSERT INTO contacts (tenant, created_at, updated_at, digest, key, phone, fields)
+		SELECT 'acme', now(), now(), substr(sha256(convert_to(n::text, 'UTF8')), 1, 16), n, '+15145550' || n,
+			jsonb_build_object('note', repeat('x', 3 << 20)) FROM generate_series(100, 106) n`)
+	s := dboutreach.NewContacts(pool, nil)
+	var pages []int
+	seen := map[int64]bool{}
+	for next := new(int64(0)); next != nil; {
+		var page []dboutreach.Contact
+		var err error
+		page, next, err = s.Search(t.Context(), "acme", contact.Filter{}, *next, 1000)
+		require.NoError(t, err)
+		pages = append(pages, len(page))
+		for _, c := range page {
+			seen[c.ID] = true
+		}
+	}
+	require.Equal(t, []int{3, 3, 1}, pages)
+	require.Len(t, seen, 7)
+}
+
 func TestListsAndSegments(t *testing.T) {
 	t.Parallel()
 
