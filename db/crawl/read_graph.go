@@ -79,29 +79,44 @@ const sqlCrawlLineage = `/* sqlCrawlLineage */
 SELECT seq, id, coalesce(discovered_from_url_id, 0), depth, status, host, normalized_url
 FROM crawl_urls WHERE run_id = $1 AND (seq, id) > ($2, $3) ORDER BY seq, id LIMIT $4`
 
+// lineageBytes is how much of addresses a part of a lineage has: a site may have any number of 4 KB each.
+const lineageBytes = 16 << 20
+
 // Lineage returns up to limit URLs of a run that are new or have changed since a position, in the order of their last
-// change, and whether there are more. Changes of one seq are kept together where limit allows. As seq grows in the
-// order of commits, no change is missed by going on from the last URL.
+// change, and whether there are more; fewer where their addresses are long. Changes of one seq are kept together where
+// that allows. As seq grows in the order of commits, no change is missed by going on from the last URL.
 func (s *Crawls) Lineage(ctx context.Context, run int64, after CrawlPosition, limit int) (
 	l CrawlLineage, more bool, err error,
 ) {
 	rows, err := s.pool.Query(ctx, sqlCrawlLineage, run, after.Seq, after.ID, limit+1)
-	if err != nil {
-		return l, false, fmt.Errorf("read lineage of crawl run %d: %w", run, err)
+	if err == nil {
+		l, more, err = readLineage(rows, limit, lineageBytes)
 	}
+	return l, more, fault.Wrap(err, "read lineage of crawl run %d", run)
+}
+
+// readLineage reads rows of sqlCrawlLineage until they are more than limit, or have enough bytes.
+func readLineage(rows pgx.Rows, limit, enough int) (l CrawlLineage, more bool, err error) {
+	defer rows.Close()
 	var (
 		seq, id, parent  int64
 		depth            int
 		state, host, url string
 	)
-	_, err = pgx.ForEachRow(rows, []any{&seq, &id, &parent, &depth, &state, &host, &url}, func() error {
+	for had := 0; len(l.IDs) <= limit && rows.Next(); {
+		if err := rows.Scan(&seq, &id, &parent, &depth, &state, &host, &url); err != nil {
+			return l, false, err
+		}
 		l.Seqs, l.IDs, l.Parents = append(l.Seqs, seq), append(l.IDs, id), append(l.Parents, parent)
 		l.Depths, l.States = append(l.Depths, depth), append(l.States, state)
 		l.Hosts, l.Paths = append(l.Hosts, host), append(l.Paths, pathOf(url))
-		return nil
-	})
-	if err != nil {
-		return l, false, fmt.Errorf("read lineage of crawl run %d: %w", run, err)
+		if had += len(url); had >= enough && len(l.IDs) > 1 {
+			limit = min(limit, len(l.IDs)-1)
+		}
+	}
+	rows.Close()
+	if err := rows.Err(); err != nil {
+		return l, false, err
 	}
 	if len(l.IDs) <= limit {
 		return l, false, nil
