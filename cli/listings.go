@@ -35,7 +35,7 @@ type listingsExportCmd struct {
 	HasImages    string `help:"Whether at least one picture is stored: yes or no." placeholder:"WHICH"`
 	UpdatedSince string `help:"Least time of the last change." placeholder:"2027-07-01T00:00:00Z"`
 	BBox         signed `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
-	Text         string `help:"Words in title, description and address."`
+	Text         string `help:"Words in title, description and address, at most 32 words or phrases."`
 }
 
 // path is the export in the API.

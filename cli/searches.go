@@ -214,7 +214,7 @@ func (q *quietHours) UnmarshalText(text []byte) (err error) {
 // start is the search as the API takes it.
 func (c *searchesCreateCmd) start() (in apilistings.SearchStart, err error) {
 	in.Name = c.Name
-	if in.Filter, err = c.criteria(saved.Criteria{}); err != nil {
+	if in.Filter, err = c.criteria(); err != nil {
 		return in, err
 	}
 	in.Kinds, in.Language = searchKinds(c.Kinds), apilistings.SearchLanguage(c.Language)
@@ -271,16 +271,18 @@ type searchPatch struct {
 
 // patch is what changes of s.
 func (c *searchesSetCmd) patch(s searchAsSent) (p searchPatch, err error) {
-	filter, err := c.criteria(s.Filter)
+	filter, err := c.over(s.Filter)
 	if err != nil {
 		return p, err
 	}
-	switch {
-	case c.Filter != "":
-		p.Filter = filter
-	case !reflect.DeepEqual(filter, s.Filter):
-		if p.Filter, err = changed(s.filter, s.Filter, filter); err != nil {
+	if c.Filter != "" || !reflect.DeepEqual(filter, s.Filter) { // one that stays may be of a release with other rules
+		if err := filter.Check(); err != nil {
 			return p, err
+		}
+		if p.Filter = filter; c.Filter == "" {
+			if p.Filter, err = changed(s.filter, s.Filter, filter); err != nil {
+				return p, err
+			}
 		}
 	}
 	when := s.Schedule
@@ -371,7 +373,7 @@ func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	if err := cmp.Or(within("days", c.Days, 90), within("limit", c.Limit, 100)); err != nil {
 		return err
 	}
-	filter, err := c.criteria(saved.Criteria{})
+	filter, err := c.criteria()
 	if err != nil {
 		return err
 	}

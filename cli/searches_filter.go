@@ -26,9 +26,18 @@ type searchFilter struct {
 	Filter    string `help:"Filter as the API takes it, to which the other flags are added." placeholder:"JSON"`
 }
 
-// criteria are c, or the whole filter of --filter in its place, with what the other flags say. It returns the error of
-// the first flag that means nothing.
-func (f *searchFilter) criteria(c saved.Criteria) (saved.Criteria, error) {
+// criteria are what the flags say. It returns the error of the first flag that means nothing.
+func (f *searchFilter) criteria() (saved.Criteria, error) {
+	c, err := f.over(saved.Criteria{})
+	if err != nil {
+		return c, err
+	}
+	return c, c.Check()
+}
+
+// over is c, or the whole filter of --filter in its place, with what the other flags say, unchecked. It returns the
+// error of the first flag that cannot be read.
+func (f *searchFilter) over(c saved.Criteria) (saved.Criteria, error) {
 	if f.Filter != "" {
 		c = saved.Criteria{}
 		d := json.NewDecoder(strings.NewReader(f.Filter))
@@ -62,7 +71,7 @@ func (f *searchFilter) criteria(c saved.Criteria) (saved.Criteria, error) {
 			return c, fmt.Errorf("read %s: %w", f.Polygon, err)
 		}
 	}
-	return c, c.Check()
+	return c, nil
 }
 
 // overlay puts a value that is not zero in the place of another.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -130,6 +131,7 @@ func TestSearches(t *testing.T) {
 	require.ErrorContains(t, run(t, url, "searches", "create", "x", "--target", `{"colour":"red"}`), "colour")
 	require.ErrorContains(t, run(t, url, "searches", "create", "x", "--feed", "--at", "25:00"), "schedule.at")
 	require.ErrorContains(t, run(t, url, "searches", "try", "--max-price", "1", "--min-price", "2"), "filter.max_price")
+	require.ErrorContains(t, run(t, url, "searches", "try", "--text", words(33)), "filter.text: expected at most 32 words")
 	require.ErrorContains(t, run(t, url, "searches", "try", "--near", "45,-73"), "expected 3")
 	require.ErrorContains(t, run(t, url, "searches", "try", "--filter", `{"colour":"red"}`), "colour")
 }
@@ -169,6 +171,30 @@ func TestSearchKeepsWhatItDoesNotKnow(t *testing.T) {
 			require.Equal(t, tt.want, asked)
 		}
 	}
+}
+
+// words are so many different words.
+func words(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("w%d", i))
+	}
+	return strings.Join(list, " ")
+}
+
+// A search whose filter would be refused today is renamed all the same; its filter is not changed to another like it.
+func TestSearchOfOtherRules(t *testing.T) {
+	t.Parallel()
+	asked := ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = string(body)
+		_, _ = io.WriteString(w, `{"id":"`+savedOne+`","name":"x","state":"active","filter":{"text":"`+words(40)+`"}}`)
+	}))
+	t.Cleanup(s.Close)
+	require.NoError(t, run(t, s.URL, "searches", "set", savedOne, "--name", "near work"))
+	require.Equal(t, `{"name":"near work"}`, asked)
+	require.ErrorContains(t, run(t, s.URL, "searches", "set", savedOne, "--max-price", "1500"), "filter.text")
 }
 
 func TestPrintSearches(t *testing.T) {
@@ -234,7 +260,7 @@ func TestPolygonOf(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "streets.geojson")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"Polygon","coordinates":[`+ring+`]}`), 0o600))
-	c, err := (&searchFilter{Polygon: file, BBox: "-74, 45, -73, 46", Text: "balcon"}).criteria(saved.Criteria{})
+	c, err := (&searchFilter{Polygon: file, BBox: "-74, 45, -73, 46", Text: "balcon"}).criteria()
 	require.NoError(t, err)
 	require.Equal(t, saved.Criteria{Polygon: want, Box: []float64{-74, 45, -73, 46}, Text: "balcon"}, c)
 }

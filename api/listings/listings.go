@@ -21,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/internal/launch"
 )
 
@@ -81,7 +82,7 @@ type ListingQuery struct {
 	HasImages     string    `query:"has_images" enum:"yes,no" doc:"whether at least one picture is stored"`
 	UpdatedSince  time.Time `query:"updated_since" doc:"last change of the listing, inclusive, RFC 3339"`
 	BBox          string    `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-74,45,-73,46"`
-	Text          string    `query:"text" maxLength:"200" doc:"words in title, description and address, in any form: all of them; \"a phrase\", -without, begin*, intitle:word"`
+	Text          string    `query:"text" maxLength:"200" doc:"words in title, description and address, in any form: all of them, at most 32 words or phrases; \"a phrase\", -without, begin*, intitle:word"`
 
 	statuses, platforms, hoods []string
 
@@ -98,6 +99,7 @@ func (in *ListingQuery) check(ctx huma.Context, wrong *[]error) {
 	if !utf8.ValidString(in.Text) || strings.ContainsRune(in.Text, 0) {
 		refuse("text", in.Text, errors.New("expected text in UTF-8 without NUL"))
 	}
+	refuse("text", in.Text, saved.WholeText(in.Text))
 	if in.AvailableBy != "" {
 		in.availableBy, err = time.Parse(time.DateOnly, in.AvailableBy)
 		refuse("available_by", in.AvailableBy, err)

@@ -233,6 +233,8 @@ func TestSearchRefuses(t *testing.T) {
 		{"text with NUL", "text=a%00b", "text"},
 		{"text that is not UTF-8", "text=%c3%28", "text"},
 		{"text without end", "text=" + strings.Repeat("a", 201), "text"},
+		{"more words than are looked for", "text=" + url.QueryEscape(words(33)), "text"},
+		{"a longer phrase than is looked for", "text=" + url.QueryEscape(`"`+words(33)+`"`), "text"},
 		{"an unknown order", "sort=oldest", "sort"},
 		{"relevance without a text", "sort=relevance", "sort"},
 		{"a cursor by relevance without its place", "sort=relevance&text=a&cursor=" +
@@ -257,11 +259,28 @@ func TestSearchRefuses(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the number of words", func(t *testing.T) {
+		t.Parallel()
+		for _, path := range []string{"/listings?", "/listings/count?", "/listings/export?", "/listings/cells?bbox=-74,45,-73,46&"} {
+			p := apitest.Refused(t, d.Get(t, path+"text="+url.QueryEscape(words(33))), http.StatusUnprocessableEntity)
+			require.Equal(t, []string{"query.text"}, p.Fields())
+			require.Equal(t, "expected at most 32 words or phrases, and phrases of at most 32 words", p.Errors[0].Message)
+		}
+	})
 	t.Run("all that is wrong is told at once", func(t *testing.T) {
 		t.Parallel()
 		p := apitest.Refused(t, d.Get(t, "/listings?limit=0&bbox=1&cursor=x"), http.StatusUnprocessableEntity)
 		require.ElementsMatch(t, []string{"query.limit", "query.bbox", "query.cursor"}, p.Fields())
 	})
+}
+
+// words are so many different words.
+func words(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("w%d", i))
+	}
+	return strings.Join(list, " ")
 }
 
 // advert is GET /listings/{id} as a client reads it.

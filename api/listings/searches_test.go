@@ -52,6 +52,7 @@ func TestSearches(t *testing.T) {
 		`{"name":"a","filter":{},"targets":[]}`:                                                   422,
 		`{"name":"a","filter":{},"schedule":{"time_zone":"Mars"},"targets":[{"kind":"feed"}]}`:    422,
 		`{"name":"a","filter":{"text":"site:example.org"},"targets":[{"kind":"feed"}]}`:           422,
+		`{"name":"a","filter":{"text":"` + words(33) + `"},"targets":[{"kind":"feed"}]}`:          422,
 		`{"name":"a","filter":{},"kinds":["new","new"],"targets":[{"kind":"feed"}]}`:              422,
 		`{"name":"a","filter":{"near":{"latitude":0,"longitude":0}},"targets":[{"kind":"feed"}]}`: 422,
 	} {

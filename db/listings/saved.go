@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -238,17 +239,21 @@ func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor s
 		if err != nil {
 			return err
 		}
-		before := search.State
-		had, _ := search.Filter.Slots() // none, where it cannot be read
+		before := search
+		slots, _ := search.Filter.Slots() // none, where it cannot be read
 		change(&search)
-		if err := search.Check(); err != nil {
+		if err := search.CheckRest(); err != nil {
 			return err
 		}
-		slots, err := room(&search, had, taken)
-		if err != nil {
-			return err
+		if !reflect.DeepEqual(search.Filter, before.Filter) { // one that stays was checked by the rules of its day
+			if err := search.Filter.Check(); err != nil {
+				return err
+			}
+			if slots, err = room(&search, slots, taken); err != nil {
+				return err
+			}
 		}
-		if before != saved.Active && search.State == saved.Active {
+		if before.State != saved.Active && search.State == saved.Active {
 			search.Since = now
 		}
 		if _, err := tx.Exec(ctx, sqlSavedChange, tenant, id, search.Name, search.Filter, search.Kinds, search.Schedule,

@@ -3,6 +3,7 @@ package listings_test
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -425,6 +426,15 @@ func TestSavedNoticeFails(t *testing.T) {
 	require.Zero(t, w.match(t, 9), "the matcher knows that it is gone")
 }
 
+// numbered are so many different words.
+func numbered(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("w%d", i))
+	}
+	return strings.Join(list, " ")
+}
+
 // A search is changed for what comes after, and is seen by its tenant alone.
 func TestSavedChange(t *testing.T) {
 	t.Parallel()
@@ -451,6 +461,17 @@ func TestSavedChange(t *testing.T) {
 	list, err = w.List(t.Context(), "acme", "all", 10)
 	require.NoError(t, err)
 	require.Empty(t, list)
+
+	for _, text := range []string{strings.Repeat("w1 ", 100), numbered(40), "lang:fr"} { // saved by rules of another day
+		dbtest.ExecAll(t, w.pool, "UPDATE saved_searches SET filter = $2 WHERE id = $1", id, saved.Criteria{Text: text})
+		for _, state := range []string{saved.Paused, saved.Active} {
+			require.NoError(t, w.Change(t.Context(), "acme", id, "test", dbtest.After(6),
+				func(s *saved.Search) { s.Name, s.State = text[:7]+state, state }), text)
+		}
+	}
+	err = w.Change(t.Context(), "acme", id, "test", dbtest.After(6), func(s *saved.Search) { s.Filter.Text = numbered(33) })
+	dbtest.RequireClass(t, fault.Invalid, err)
+	require.NoError(t, w.Change(t.Context(), "acme", id, "test", dbtest.After(6), func(s *saved.Search) { s.Name = "all" }))
 
 	err = w.Change(t.Context(), "acme", id, "test", dbtest.After(6), func(s *saved.Search) { s.Kinds = nil })
 	dbtest.RequireClass(t, fault.Invalid, err)

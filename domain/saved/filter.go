@@ -33,7 +33,7 @@ type Criteria struct {
 	listing.Traits
 	HasImages bool   `json:"has_images,omitempty"` // at least one picture is stored
 	Claimed   *bool  `json:"claimed,omitempty"`    // an owner has taken it over, or none has
-	Text      string `json:"text,omitempty"`       // as of GET /listings: words, "a phrase", -without, begin*, intitle:
+	Text      string `json:"text,omitempty" doc:"as text of GET /listings"`
 }
 
 // Near is a circle: what is at most so far from a point, in a straight line.
@@ -110,7 +110,20 @@ func (f Criteria) Check() error {
 	if _, err := Conditions(f.Text); err != nil {
 		return bad("text", err.Error())
 	}
+	if err := WholeText(f.Text); err != nil {
+		return bad("text", err.Error())
+	}
 	return nil
+}
+
+// WholeText returns fault.Invalid for a text of which only the beginning would be looked for. One that was saved before
+// it was refused is still looked for as far as it is read.
+func WholeText(text string) error {
+	if ask, err := search.Parse(text); err != nil || !ask.Cut {
+		return nil
+	}
+	return fault.Newf(fault.Invalid, "expected at most %[1]d words or phrases, and phrases of at most %[1]d words",
+		search.MaxClauses)
 }
 
 func validDay(s string) bool {

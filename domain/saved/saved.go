@@ -141,6 +141,14 @@ type Search struct {
 
 // Check returns fault.Invalid for what cannot be a search, naming the field.
 func (s Search) Check() error {
+	if err := s.CheckRest(); err != nil {
+		return err
+	}
+	return s.Filter.Check()
+}
+
+// CheckRest is Check of all but the filter.
+func (s Search) CheckRest() error {
 	if n := utf8.RuneCountInString(s.Name); n < 1 || n > MaxName || strings.ContainsRune(s.Name, 0) ||
 		!utf8.ValidString(s.Name) || strings.TrimSpace(s.Name) == "" {
 		return fault.Newf(fault.Invalid, "name: expected 1 to %d characters", MaxName)
@@ -159,10 +167,7 @@ func (s Search) Check() error {
 	if s.Language != "" && !slices.Contains(Languages, s.Language) {
 		return fault.Newf(fault.Invalid, "language: expected en or fr")
 	}
-	if err := s.Schedule.Check(); err != nil {
-		return err
-	}
-	return s.Filter.Check()
+	return s.Schedule.Check()
 }
 
 // An Address is what a target is reached by. It is stored sealed.

@@ -74,6 +74,8 @@ func TestFitter(t *testing.T) {
 		"off the earth": {Near: &saved.Near{Latitude: 91, Metres: 1}},
 		"upside down":   {MinPrice: 2, MaxPrice: 1},
 		"site:":         {Text: "site:example.org"},
+		"many words":    {Text: words(33)},
+		"a long phrase": {Text: `"` + words(33) + `"`},
 		"no rooms":      {Rooms: []float64{0}},
 		"area":          {MinArea: 2, MaxArea: 1},
 		"no day":        {AvailableBy: "2026-02-30"},
@@ -85,6 +87,33 @@ func TestFitter(t *testing.T) {
 	}
 	_, err := saved.Conditions("site:example.org")
 	require.ErrorContains(t, err, "listings are searched by words")
+}
+
+// words are so many different words.
+func words(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("w%d", i))
+	}
+	return strings.Join(list, " ")
+}
+
+// A text may have as many words as are looked for. A search that was saved with more is looked for by the first ones.
+func TestTextBounds(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, saved.Criteria{Text: words(32)}.Check())
+	require.NoError(t, saved.Criteria{Text: `"` + words(32) + `"`}.Check())
+	require.EqualError(t, saved.Criteria{Text: words(33)}.Check(),
+		"filter.text: expected at most 32 words or phrases, and phrases of at most 32 words")
+	before := saved.Search{Filter: saved.Criteria{Text: words(33)}, Name: "x", Kinds: saved.Kinds, State: saved.Active}
+	require.NoError(t, before.CheckRest())
+	x, met := saved.NewIndex(), 0
+	x.Put(before)
+	x.Meet(&saved.Listing{Title: words(32)}, nil, func(*saved.Search, bool) { met++ })
+	require.Equal(t, 1, met)
+	slots, err := before.Filter.Slots()
+	require.NoError(t, err)
+	require.Positive(t, slots)
 }
 
 // A listing met a search before when all of what it was then did, its text included.
