@@ -25,7 +25,9 @@ type lane struct {
 	top   int           // at once, however many connections there are
 	share int           // at once of a tenant, or of a caller where they are of no tenant
 	wait  time.Duration // for a turn
-	long  bool          // takes up to an hour: lanes such as it leave a turn of all to the others
+	long  bool          // takes up to an hour: lanes such as it leave a turn to the others
+	site  bool          // for the visitors of public sites: lanes of tenants leave a quarter of all turns to such as it
+	brisk bool          // its turns never rest: each takes milliseconds, but where somebody wants to do harm
 }
 
 // usualPool is the number of connections that CONVEYOR_DB_MAX_CONNS is by itself.
@@ -48,14 +50,19 @@ var (
 	// A count reads all listings where few of them match.
 	rents = &lane{of: "statistics of rents and counts of listings", most: 3, top: 6, share: 2, wait: 2 * time.Second}
 
-	// One caller may have all of a usual process: a public site asks with one key for all of its visitors. Each ranks a
-	// thousand listings.
-	ranked = &lane{of: "searches of listings by relevance", most: 2, top: 4, share: 2, wait: 2 * time.Second}
+	// One caller may have all of them: a public site asks with one key for all of its visitors. Each ranks a thousand
+	// listings.
+	ranked = &lane{of: "searches of listings by relevance", most: 2, top: 4, share: 4, wait: 2 * time.Second, site: true}
+	// Where few listings match all are looked at, however few are asked for; of a map a quarter of a million is counted.
+	sought = &lane{
+		of: "maps of listings and searches of them by words or details", most: 6, top: 12, share: 12, wait: 2 * time.Second,
+		site: true, brisk: true,
+	}
 
 	// They wait for the rows that they change of one another.
 	changes = &lane{of: "changes of many contacts or messages", most: 4, top: 8, share: 1, wait: 2 * time.Second}
 
-	lanes = []*lane{trials, people, previews, crawled, exports, rents, ranked, changes}
+	lanes = []*lane{trials, people, previews, crawled, exports, rents, ranked, sought, changes}
 )
 
 // turnsOf is how many turns of a lane a process with so many connections has, 0 = usualPool.
@@ -75,12 +82,41 @@ func inProportion(most, top, connections int) int {
 	return min(max(1, most*connections/usualPool), top)
 }
 
+// turnsOfOne is how many of these one name may have.
+func (l *lane) turnsOfOne(connections int) int { return min(l.share, l.turnsOf(connections)) }
+
 // heavy is an operation that takes seconds of Postgres, or of a core.
 type heavy struct {
 	lane   *lane
+	best   *lane         // of those of its requests that are Heaviest; nil = there are none
 	within time.Duration // once it has its turn
 	rows   int           // that the answer has, or is made of, at most; 0 = all that there are in this time
 	ready  bool          // the answer is streamed, and whole when the handler returns: a slow reader of it holds no turn
+}
+
+// A Weight is that of a request of an operation some of whose requests are heavier than others: its input says so by a
+// method Weight. Those of any other heavy operation are Heavy.
+type Weight int
+
+// The weights.
+const (
+	Light    Weight = iota // it takes no turn
+	Heavy                  // it takes a turn of the lane of its operation
+	Heaviest               // it takes one of another lane
+)
+
+// laneOf is the lane that a request takes a turn of; nil = none.
+func (h *heavy) laneOf(in any) *lane {
+	if of, ok := in.(interface{ Weight() Weight }); ok {
+		switch of.Weight() {
+		case Light:
+			return nil
+		case Heaviest:
+			return h.best
+		case Heavy:
+		}
+	}
+	return h.lane
 }
 
 // ExportRows is more than an export has: one that goes on is cut off.
@@ -123,7 +159,8 @@ var heavyOperations = map[string]heavy{
 
 	"get-rents":       {lane: rents, within: SearchTimeout},
 	"count-listings":  {lane: rents, within: SearchTimeout},
-	"search-listings": {lane: ranked, within: RequestTimeout, rows: 1000}, // by relevance: light otherwise
+	"search-listings": {lane: sought, best: ranked, within: RequestTimeout, rows: 1000},
+	"map-listings":    {lane: sought, within: SearchTimeout},
 
 	"get-crawl-lineage":       {lane: crawled, within: RequestTimeout, rows: 50_000, ready: true},
 	"get-crawl-url":           {lane: crawled, within: SearchTimeout, rows: 1000},
@@ -139,11 +176,12 @@ var heavyOperations = map[string]heavy{
 	"export-tenant":     {lane: exports, within: ExportTimeout},
 }
 
-// laneTurns are the turns of a process: of each lane, of all heavy operations, and of the long ones among them.
+// laneTurns are the turns of a process: of each lane, of all heavy operations, of the long ones among them, and of those
+// of tenants.
 type laneTurns struct {
-	of        map[*lane]*Turns
-	all, long *Turns
-	short     func() bool // the machine has fewer cores than its work needs
+	of                 map[*lane]*Turns
+	all, long, tenants *Turns
+	short              func() bool // the machine has fewer cores than its work needs
 }
 
 // newLanes are the turns of a process with so many connections to Postgres. short may be nil: never.
@@ -152,8 +190,11 @@ func newLanes(connections int, short func() bool) laneTurns {
 		short = func() bool { return false }
 	}
 	n := heavyTurns(connections)
-	long := max(1, n-1)
-	t := laneTurns{of: map[*lane]*Turns{}, all: NewTurns(n, n), long: NewTurns(long, long), short: short}
+	tenants := n - n/4
+	long := max(1, tenants-1)
+	t := laneTurns{
+		of: map[*lane]*Turns{}, all: NewTurns(n, n), long: NewTurns(long, long), tenants: NewTurns(tenants, tenants), short: short,
+	}
 	for _, l := range lanes {
 		t.of[l] = NewTurns(l.turnsOf(connections), l.share)
 	}
@@ -173,25 +214,26 @@ func inTurn[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I
 	if of, _ := o.Metadata[tenantKey].(bool); of {
 		whose = "tenant"
 	}
-	o.Description += fmt.Sprintf(" At most %d of the %s run at once for a %s: a further request waits, and is answered by 429 after %d s.",
-		h.lane.share, h.lane.of, whose, int(h.lane.wait.Seconds()))
-	resting := d.lanes.of[h.lane]
+	if h.best != nil {
+		o.Description += h.best.described(whose)
+	}
+	o.Description += h.lane.described(whose)
 	return o, func(ctx context.Context, in *I) (out *O, err error) {
-		if of, ok := any(in).(interface{ Light() bool }); ok && of.Light() {
+		l := h.laneOf(in)
+		if l == nil {
 			return handle(ctx, in)
 		}
 		name := ofWhom(ctx, in)
-		waiting, cancel := context.WithTimeout(ctx, h.lane.wait)
+		waiting, cancel := context.WithTimeout(ctx, l.wait)
 		defer cancel()
-		left, ok := d.lanes.take(waiting, h.lane, name)
+		left, ok := d.lanes.take(waiting, l, name)
 		if !ok {
-			return nil, TooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
-				RetryAfter)
+			return nil, TooMany("too many "+l.of+" at once, of the "+name+" or of all: wait until one has ended", RetryAfter)
 		}
-		began, rests := time.Now(), func() float64 { return d.lanes.rests(h.lane, name) }
+		began, rests := time.Now(), func() float64 { return d.lanes.rests(l, name) }
 		leave := func() {
 			if n := rests(); n > 0 {
-				resting.rest(name, min(times(n, time.Since(began)), d.lanes.restMost()))
+				d.lanes.of[l].rest(name, min(times(n, time.Since(began)), d.lanes.restMost()))
 			}
 			left()
 		}
@@ -217,6 +259,12 @@ func inTurn[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I
 	}
 }
 
+// described is what the document says of the turns of a lane, as many as there are in a usual process.
+func (l *lane) described(whose string) string {
+	return fmt.Sprintf(" At most %d of the %s run at once for a %s: a further request waits, and is answered by 429 after %d s.",
+		l.turnsOfOne(0), l.of, whose, int(l.wait.Seconds()))
+}
+
 // Who asks for more than its turns has each of them for a quarter of the time at most, so that cores are left to the
 // others: a turn rests for three times as long as it took or longer, and an answer that is streamed after each piece.
 const (
@@ -231,7 +279,7 @@ const (
 // on them, too: where they are many, a quarter of the time each would be more. Where the machine is short of cores, all
 // turns of the name together work on a tenth of one: who asks for more than its turns waits for itself then.
 func (t laneTurns) rests(l *lane, name string) float64 {
-	if !t.of[l].awaited(name) {
+	if l.brisk || !t.of[l].awaited(name) {
 		return 0
 	}
 	taken, own := 0, 0
@@ -290,8 +338,8 @@ func (s *spell) pause(ctx context.Context) {
 	s.since = time.Now()
 }
 
-// take takes a turn of a lane, one of the long ones where it is long, and then one of all: what waits for its lane
-// holds up no other.
+// take takes a turn of a lane, one of the long ones where it is long, one of those of tenants but for a lane of public
+// sites, and then one of all: what waits for its lane holds up no other.
 func (t laneTurns) take(ctx context.Context, l *lane, name string) (leave func(), ok bool) {
 	var taken []func()
 	leave = func() {
@@ -306,7 +354,7 @@ func (t laneTurns) take(ctx context.Context, l *lane, name string) (leave func()
 		}
 		return ok
 	}
-	if take(t.of[l], name) && (!l.long || take(t.long, "")) && take(t.all, "") {
+	if take(t.of[l], name) && (!l.long || take(t.long, "")) && (l.site || take(t.tenants, "")) && take(t.all, "") {
 		return leave, true
 	}
 	leave()

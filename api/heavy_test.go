@@ -33,7 +33,6 @@ var withoutTurns = map[string]string{
 	"list-crawl-urls": "pages by an index, counted up to 10,000; the console asks for several at once while one scrolls",
 	"get-image":       "a file as it lies in the blob store", "get-draft-file": "a file as it lies in the blob store",
 
-	"map-listings":         "by an index, of a part of the map; a move of the map asks again",
 	"list-neighbourhoods":  "of 91 districts, read once a minute",
 	"list-adverts":         "looks at the next 10,000 by an index",
 	"count-advert-reasons": "for callers of the house",
@@ -183,33 +182,47 @@ func TestCountsTakeTurns(t *testing.T) {
 	}
 }
 
-// Searches by relevance leave connections to what is cheap, also where all are of one caller. Others take no turn.
-func TestRelevanceTakesTurns(t *testing.T) {
+// Searches of listings leave connections to what is cheap, also where all are of one caller. Those by what indexes have
+// take no turn.
+func TestSearchesOfListingsTakeTurns(t *testing.T) {
 	t.Parallel()
-	d, _ := apitest.Outreach(t)
-	waiting, release := dbtest.Locked(t, d.Pool, "listings")
-	const all, turns = 12, 2
-	answers, light := make(chan int, all), make(chan int, all)
-	for range all {
-		go func() {
-			answers <- status(t.Context(), http.MethodGet, d.Address+"/listings?text=balcony&sort=relevance", "")
-		}()
-	}
-	waiting(turns)
-	for range all - turns {
-		require.Equal(t, http.StatusTooManyRequests, <-answers)
-		require.Equal(t, 200, d.Get(t, "/searches?tenant=acme").Status)
-	}
-	for range turns + 1 {
-		go func() { light <- status(t.Context(), http.MethodGet, d.Address+"/listings?text=balcony", "") }()
-	}
-	waiting(turns + turns + 1)
-	release()
-	for range turns {
-		require.Equal(t, 200, <-answers)
-	}
-	for range turns + 1 {
-		require.Equal(t, 200, <-light)
+	for _, tt := range []struct {
+		path  string
+		turns int
+	}{
+		{"/listings?text=balcony&sort=relevance", 2},
+		{"/listings?text=balcony&sort=price", 6},
+		{"/listings?available_by=1990-01-01", 6},
+		{"/listings/cells?bbox=-180,-90,180,90", 6},
+	} {
+		t.Run(tt.path, func(t *testing.T) {
+			t.Parallel()
+			d, _ := apitest.Outreach(t)
+			waiting, release := dbtest.Locked(t, d.Pool, "listings")
+			const all, few = 12, 3
+			answers, light := make(chan int, all), make(chan int, all)
+			for range all {
+				go func() { answers <- status(t.Context(), http.MethodGet, d.Address+tt.path, "") }()
+			}
+			waiting(tt.turns)
+			for range all - tt.turns {
+				require.Equal(t, http.StatusTooManyRequests, <-answers)
+				require.Equal(t, 200, d.Get(t, "/searches?tenant=acme").Status)
+			}
+			for range few {
+				go func() {
+					light <- status(t.Context(), http.MethodGet, d.Address+"/listings?max_price=900&bedrooms=2&sort=price", "")
+				}()
+			}
+			waiting(tt.turns + few)
+			release()
+			for range tt.turns {
+				require.Equal(t, 200, <-answers)
+			}
+			for range few {
+				require.Equal(t, 200, <-light)
+			}
+		})
 	}
 }
 

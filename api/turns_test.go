@@ -242,23 +242,26 @@ func TestHeavyTurnsAreGivenBack(t *testing.T) {
 // The turns are in proportion to the connections, within bounds, and a quarter of them is left however few there are.
 func TestTurnsByConnections(t *testing.T) {
 	t.Parallel()
-	type most struct{ trials, people, previews, crawled, exports, rents, all, long int }
-	usual := most{2, 5, 2, 3, 6, 3, 18, 17}
+	type most struct{ trials, people, previews, crawled, exports, rents, ranked, sought, all, tenants, long int }
+	usual := most{2, 5, 2, 3, 6, 3, 2, 6, 18, 14, 13}
 	for connections, want := range map[int]most{
 		0:    usual,
 		24:   usual,
-		1:    {1, 1, 1, 1, 1, 1, 1, 1},
-		4:    {1, 1, 1, 1, 1, 1, 3, 2},
-		12:   {1, 2, 1, 1, 3, 1, 9, 8},
-		36:   {3, 7, 2, 4, 9, 4, 27, 26},
-		1000: {4, 10, 2, 6, 12, 6, 36, 35},
+		1:    {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+		4:    {1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 2},
+		12:   {1, 2, 1, 1, 3, 1, 1, 3, 9, 7, 6},
+		36:   {3, 7, 2, 4, 9, 4, 3, 9, 27, 21, 20},
+		1000: {4, 10, 2, 6, 12, 6, 4, 12, 36, 27, 26},
 	} {
 		l := newLanes(connections, nil)
 		require.Len(t, l.of, len(lanes))
 		require.Equal(t, want, most{
 			l.of[trials].most, l.of[people].most, l.of[previews].most, l.of[crawled].most, l.of[exports].most,
-			l.of[rents].most, l.all.most, l.long.most,
+			l.of[rents].most, l.of[ranked].most, l.of[sought].most, l.all.most, l.tenants.most, l.long.most,
 		}, connections)
+		for _, of := range []*lane{ranked, sought} { // the visitors of a site ask with one key
+			require.GreaterOrEqual(t, l.of[of].share, l.of[of].most, "%s of one caller of %d connections", of.of, connections)
+		}
 	}
 	few := newLanes(4, nil)
 	over, cancel := context.WithCancel(t.Context())
@@ -307,6 +310,41 @@ func TestLongTurnsLeaveOne(t *testing.T) {
 			leave()
 		}
 	}
+}
+
+// Whatever tenants do at once, the visitors of a public site find turns; and those never rest that take milliseconds.
+func TestTurnsOfPublicSites(t *testing.T) {
+	t.Parallel()
+	of := newLanes(0, func() bool { return true })
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	taken := 0
+	for _, l := range lanes {
+		for who := range 9 {
+			if !l.site {
+				if _, ok := of.take(over, l, strconv.Itoa(who)); ok {
+					taken++
+				}
+			}
+		}
+	}
+	require.Equal(t, of.tenants.most, taken)
+	for range of.all.most - taken {
+		_, ok := of.take(over, sought, "site")
+		require.True(t, ok)
+	}
+	waiting, stop := context.WithCancel(t.Context())
+	var waits sync.WaitGroup
+	for l, rests := range map[*lane]bool{ranked: true, sought: false} {
+		for ok := true; ok; {
+			_, ok = of.of[l].Take("site")
+		}
+		waits.Go(func() { of.of[l].Wait(waiting, "site") })
+		require.Eventually(t, func() bool { return of.of[l].awaited("site") }, servicetest.Patience(), time.Millisecond)
+		require.Equal(t, rests, of.rests(l, "site") > 0, l.of)
+	}
+	stop()
+	waits.Wait()
 }
 
 // An answer with more rows than it may have ends by an error.

@@ -45,7 +45,8 @@ func (h Listings) Register(d *api.Door) {
 	h.door = d
 	api.Serve(d, api.Needs(access.Read, api.Query("listings", "search-listings", "GET /listings", "Search listings",
 		"Filters combine. Pages are by position, not by number: pass next_cursor as cursor. A text that "+
-			"has no word to search for is a 400. Only those by relevance take turns.", 400)), h.search)
+			"has no word to search for is a 400. Those by neighbourhood, price, bedrooms, bbox, status and time alone take no "+
+			"turns.", 400)), h.search)
 	api.Serve(d, api.Needs(access.Read, api.Op("listings", "get-listing", "GET /listings/{id}",
 		"Get a listing and how its advert was processed",
 		"Also for adverts that were rejected or are duplicates: audit gives the reasons. The ID is that of the listing. "+
@@ -186,8 +187,18 @@ func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
 	return wrong
 }
 
-// Light says that a search needs no turn: one by relevance ranks a thousand listings.
-func (in *searchListingsInput) Light() bool { return in.Sort != string(dblistings.Relevance) }
+// Weight is that of the search: one by relevance ranks a thousand listings, and one by what no index puts in order may
+// look at all of them to find a page.
+func (in *searchListingsInput) Weight() api.Weight {
+	switch {
+	case in.Sort == string(dblistings.Relevance):
+		return api.Heaviest
+	case in.Text != "", in.Platform != "", len(in.Rooms) > 0, in.MinArea+in.MaxArea > 0, in.Pets != "", in.AvailableBy != "",
+		len(in.Furnished)+len(in.Parking)+len(in.Lease) > 0, in.HasImages != "":
+		return api.Heavy
+	}
+	return api.Light
+}
 
 // ListingPage is the answer of GET /listings.
 type ListingPage api.Page[ListingSummary]

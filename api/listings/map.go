@@ -21,12 +21,10 @@ import (
 func (h Listings) registerMap(d *api.Door) {
 	api.Serve(d, api.Needs(access.Read, api.Query("listings", "count-listings", "GET /listings/count", "Count listings",
 		"Of the same filters as GET /listings: exactly up to 1,000, and above that an estimate.", 400)), h.count)
-	cells := api.Needs(access.Read, api.Query("listings", "map-listings", "GET /listings/cells",
+	api.Serve(d, api.Needs(access.Read, api.Query("listings", "map-listings", "GET /listings/cells",
 		"Count listings by squares of the map",
 		"Of the same filters as GET /listings; bbox is required. At most 400 squares. Listings without coordinates are in "+
-			"none.", 400))
-	cells.Metadata[api.TimeoutKey] = api.SearchTimeout
-	api.Serve(d, cells, h.cells)
+			"none.", 400)), h.cells)
 	places := api.Needs(access.Read, api.Query("listings", "list-neighbourhoods", "GET /neighbourhoods",
 		"List the districts of Montréal with their rents",
 		"The 91 housing reference districts (City of Montréal, CC-BY 4.0), with limits simplified to 20 metres, and the "+
