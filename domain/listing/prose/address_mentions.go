@@ -208,7 +208,7 @@ func (m *addressMention) read() (a listing.Address, ok bool) {
 		a.Street = titleCase(a.Street)
 	}
 	if a.City == "" {
-		a.City = cmp.Or(p.cityAfter(m.end), p.cityBehind(m.end), p.cityBehind(near))
+		a.City = cmp.Or(p.cityBehind(m.end), p.cityBehind(near))
 	}
 	if m.door > m.at && a.Unit == "" {
 		a.Unit = strings.Trim(p.original(m.at, m.at), " -")
@@ -219,21 +219,6 @@ func (m *addressMention) read() (a listing.Address, ok bool) {
 
 // addressLine returns the advert's own words from token i to token j, without the signs around them.
 func (p *Prose) addressLine(i, j int) string { return strings.Trim(p.original(i, j), " ,-()") }
-
-// cityAfter reads the city that "in" or "à" joins to a street that ends at i: "Bronson Avenue in Ottawa".
-func (p *Prose) cityAfter(i int) string {
-	if w := p.word(i + 1); w != "in" && w != "a" {
-		return ""
-	}
-	for n := 3; n > 0; n-- {
-		if end := i + 1 + n; end < len(p.words) && !p.ended(i+1, end) {
-			if name := strings.Trim(p.original(i+2, end), " ,."); cities[cityKey(name)] != "" {
-				return cityName(name)
-			}
-		}
-	}
-	return ""
-}
 
 // unitBefore tells whether the number at i is the unit before the civic number of an English street: "302-55 Charles
 // Street". Two years or hours are none.

@@ -128,10 +128,11 @@ func (p *Prose) cityBehind(i int) string {
 
 // cityAt reads the city at k of an address up to token i.
 func (p *Prose) cityAt(i, k int) string {
-	if w := p.word(k); w == "a" || w == "in" { // "rue Christophe-Colomb (Rosemont), à Montréal"
+	joined := p.word(k) == "a" || p.word(k) == "in" // "rue Christophe-Colomb (Rosemont), à Montréal", "rue Fabre à laval"
+	if joined {
 		k++
 	}
-	if !p.capital(k) {
+	if !joined && !p.capital(k) {
 		return ""
 	}
 	if p.seq(k, "ville", "de") || p.seq(k, "city", "of") {
@@ -143,14 +144,15 @@ func (p *Prose) cityAt(i, k int) string {
 		}
 		name := strings.Trim(p.original(k, end), " ,.-()")
 		after := end + 1
-		if key := cityKey(name); cities[key] != "" && !(alsoStreets[key] && p.wordOn(after)) { // not "Windsor Park"
+		if key := cityKey(name); cities[key] != "" && // not "Windsor Park"
+			!(alsoStreets[key] && p.wordOn(after) && (!joined || p.capital(after))) {
 			return cityName(name)
 		}
 		comma := p.sym(after) == ','
 		if comma {
 			after++
 		}
-		if end >= k+3 || !p.oneLine(end, after) || !p.wordsOnly(k, end) {
+		if end >= k+3 || !p.oneLine(end, after) || !p.wordsOnly(k, end) || !p.capital(k) {
 			continue
 		}
 		w := strings.Trim(p.original(after, after), " ,.()")

@@ -489,6 +489,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, offeredClasses)
 	maps.Copy(all, figureClasses)
 	maps.Copy(all, readClasses)
+	maps.Copy(all, toldClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

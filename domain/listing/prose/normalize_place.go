@@ -1,7 +1,6 @@
 package prose
 
 import (
-	"cmp"
 	"math"
 	"net/url"
 	"slices"
@@ -110,7 +109,7 @@ func (n *normalizer) streetAlone() {
 	}
 	n.l.Address.Street = street
 	if n.l.Address.City == "" {
-		n.l.Address.City = cmp.Or(p.cityAfter(j), p.cityBehind(j))
+		n.l.Address.City = p.cityBehind(j)
 	}
 	n.note("address.street", from, p, i, j)
 }
