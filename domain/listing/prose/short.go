@@ -1,7 +1,6 @@
 package prose
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,36 +11,6 @@ type short struct {
 	words []string // that it stands for; a symbol stands for itself
 	when  cutWhen
 }
-
-// A cutWhen is where a short is one.
-type cutWhen uint8
-
-const (
-	anywhere       cutWhen = iota
-	beforeDot              // a word of its own without the point
-	afterThing             // beforeDot, after what a rent may include: "Gestion Roy inc." is a company
-	noBundle               // but after what is sold in packages
-	noWalkout              // but before what one walks out to
-	counted                // after the ordinal of a floor
-	ofTenant               // after "du", "par le", "au"
-	beforeAny              // before a space, or before a small letter
-	dotted                 // with its point, and no number behind it
-	listed                 // dotted, on a list: elsewhere "rang." is a road
-	itemOnly               // on a list: elsewhere "DW" is a name
-	itemEnd                // before the end of an item, or the next such pair: "N/S exposure", "exposition N/S" are no ban
-	notHigh                // but not of a ceiling, and without an accent: "plafonds élev."
-	beforeCentral          // dotted, before "central"
-	afterHalf              // after "demi", "semi" or "½", or "au"
-	afterFridge            // dotted, next to a fridge: elsewhere it is the kitchen
-	afterAppliance         // next to a fridge, a stove or a washer: elsewhere "L-V" are days
-	afterFloors            // after the floors that are of it
-	beforeLaundry          // before a word of laundry
-	afterRoom              // after the name of a room of the building
-	capitals               // in capitals: "pou" is a slip of "pour"
-	afterOne               // after a number of rooms
-	beforeIncluded         // before "inclus" and the like
-	itemIncluded           // on a list, or before "inclus": "H/W floors" are of hardwood
-)
 
 // shorts are single words. The point after one goes with it.
 var shorts = shortWords(map[string]string{
@@ -86,7 +55,7 @@ var shorts = shortWords(map[string]string{
 func shortWords(plain map[string]string, more map[string]short) map[string]short {
 	for whole, list := range plain {
 		for w := range strings.FieldsSeq(list) {
-			more[w] = short{words: []string{whole}}
+			more[w] = short{[]string{whole}, anywhere}
 		}
 	}
 	return more
@@ -156,7 +125,7 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 	if j-i == 1 {
 		for _, pair := range shortPairs[s[i]] {
 			if end := i + len(pair.form); strings.HasPrefix(s[i:], pair.form) && !isDigit(char(s, i-1)) &&
-				char(s, i-1) != '\'' && p.mayCut(pair.when, i, end) {
+				char(s, i-1) != '\'' && pair.when(p, i, end) {
 				return pair.words, end
 			}
 		}
@@ -170,13 +139,8 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 	case w == "et":
 		return p.shortFloor(i, j)
 	case w == "furry" || w == "fur": // "no furry friends"
-		k := skip(s, j)
-		n := k
-		for n < len(s) && isLetter(s[n]) {
-			n++
-		}
-		if n > k && furry[s[k:n]] {
-			return []string{"pets"}, n
+		if animal, end := p.wordAhead(j); furry[animal] {
+			return []string{"pets"}, end
 		}
 		return nil, j
 	case w == "ch": // "eau ch."; it counts bedrooms elsewhere
@@ -191,18 +155,14 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 		if char(s, j) == '.' {
 			end++
 		}
-		k := skip(s, end)
-		n := k
-		for n < len(s) && isLetter(s[n]) {
-			n++
-		}
-		if last := len(p.words) - 1; k > j && entrances[s[k:n]] && p.num(last) == nil && !p.about(last, aFreedom) &&
+		entrance, _ := p.wordAhead(end)
+		if last := len(p.words) - 1; entrances[entrance] && p.num(last) == nil && !p.about(last, aFreedom) &&
 			!ordinalEnds[p.word(last)] {
 			return []string{"separate"}, end
 		}
 		return nil, j
 	}
-	if cut, ok := shorts[s[i:j]]; ok && p.mayCut(cut.when, i, j) {
+	if cut, ok := shorts[s[i:j]]; ok && cut.when(p, i, j) {
 		if last := len(p.words) - 1; s[i:j] == "excl" && char(s, j) == '.' && (last < 0 || p.words[last].kind == symbol ||
 			strings.Contains(s[p.words[last].end:i], "\n")) {
 			return cut.words, j + 1 // "Excl. Hydro"
@@ -212,190 +172,22 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 	return nil, j
 }
 
-// alsoShort are words of the trade that are short forms of others beside some words.
-var alsoShort = set("et ch sep elec")
-
-// mayCut tells whether the bytes i..j stand where a short form is one.
-func (p *Prose) mayCut(when cutWhen, i, j int) bool {
-	s, last := p.fold, len(p.words)-1
-	switch when {
-	case beforeIncluded:
-		return strings.HasPrefix(s[min(j, len(s)):], " inc") || strings.HasPrefix(s[min(j, len(s)):], " comp")
-	case itemIncluded:
-		return p.mayCut(itemOnly, i, j) || !isLetter(char(s, j)) && p.mayCut(beforeIncluded, i, j)
-	case beforeDot, afterThing:
-		if w := p.word(last); when == afterThing && !isLetter(char(s, j)) &&
-			((w == "all" || w == "tout") && !p.properInc(i) || denials[w] && p.rentThing(last-1)) { // "all inc", "hydro not inc"
-			return true
-		}
-		if when == afterThing && !p.rentThing(last) && !p.leadsThings(last, j) {
-			return false
-		}
-		return char(s, j) == '.' && p.pointAfter(j) > j && !denials[p.word(last)] && (last < 0 || p.sym(last) != '-')
-	case noBundle:
-		w := p.word(last)
-		if w == "in" && (p.word(last-1) == "move" || p.sym(last-1) == '-' && p.word(last-2) == "move") || bundled[w] {
-			return false
-		}
-	case noWalkout:
-		k := skip(s, j)
-		n := k
-		for n < len(s) && isLetter(s[n]) {
-			n++
-		}
-		if n > k && walkouts[s[k:n]] {
-			return false
-		}
-	case counted:
-		return last >= 0 && (ordinalEnds[p.word(last)] || ordinals[p.word(last)] != "")
-	case ofTenant:
-		switch p.word(last) {
-		case "du", "le", "au", "par", "frais":
-			return true
-		}
-		return false
-	case beforeAny:
-		next := char(s, j)
-		return next == ' ' || isLetter(next) && p.text[p.at[i]] == 'w'
-	case dotted:
-		return char(s, j) == '.' && !isDigit(char(s, skip(s, j+1)))
-	case listed:
-		return p.besideItems(last) && p.mayCut(dotted, i, j)
-	case itemOnly:
-		next := char(s, skip(s, j))
-		return !isLetter(char(s, j)) && (p.besideItems(last) || next == ',' || next == '/' || next == '+' || next == '&')
-	case itemEnd:
-		for p.sym(last) == ':' || p.sym(last) == '(' {
-			last--
-		}
-		if last >= 0 && s[i+2] == 's' && facings[p.word(last)] && !strings.Contains(s[p.words[last].end:i], "\n") {
-			return false
-		}
-		k := skip(s, j)
-		next := char(s, k)
-		return !isLetter(char(s, j)) && (!isLetter(next) || char(s, k+1) == '/')
-	case notHigh:
-		return !isLetter(char(s, j)) && (p.text[p.at[i]] < utf8.RuneSelf || p.besideItems(last)) &&
-			!highThings[p.word(last)] && !isDigit(char(s, skip(s, min(j+1, len(s)))))
-	case beforeCentral:
-		return char(s, j) == '.' && strings.HasPrefix(s[min(skip(s, j+1), len(s)):], "centr")
-	case afterFloors:
-		w := p.word(last)
-		if w == "en" || w == "de" {
-			w = p.word(last - 1)
-		}
-		return w == "plancher" || w == "planchers"
-	case afterAppliance:
-		for last > 0 && p.joinsItems(last) {
-			last--
-		}
-		return !isLetter(char(s, j)) && !isDigit(char(s, skip(s, j))) && kitchenThings[p.word(last)] && last >= len(p.words)-3
-	case afterHalf:
-		w := p.word(last)
-		if p.sym(last) == '-' {
-			w = p.word(last - 1)
-		}
-		t := p.num(last)
-		return !isLetter(char(s, j)) && (w == "demi" || w == "semi" || w == "au" ||
-			t != nil && t.cents == 50 && t.digits == 0)
-	case afterFridge:
-		for last > 0 && (p.words[last].kind == symbol || p.word(last) == "et") {
-			last--
-		}
-		return char(s, j) == '.' && fridges[p.word(last)] && last >= len(p.words)-3
-	case beforeLaundry:
-		k := skip(s, min(j+1, len(s)))
-		return k > j && beforeAnyOf(s, k, "laundry", "lndry", "ldry")
-	case afterRoom:
-		return !isLetter(char(s, j)) && roomsOfHouse[p.word(last)]
-	case capitals:
-		next := skip(s, j) // "LOGEMENT POU ETUDIANT" is a slip
-		return !isLetter(char(s, j)) && p.upperAt(i) && p.upperAt(j-1) && !(isLetter(char(s, next)) && p.upperAt(next))
-	case afterOne:
-		t := p.num(last)
-		return t != nil && t.digits == 1 && t.dec == 0 && !t.half && !isLetter(char(s, j))
-	case anywhere:
-	}
-	return !isLetter(char(s, j))
-}
-
-// properInc tells whether "Inc" at the byte i is written as in the name of a company.
-func (p *Prose) properInc(i int) bool { return p.upperAt(i) && !p.upperAt(i+1) }
-
-// upperAt tells whether the byte i of what was folded was a capital.
-func (p *Prose) upperAt(i int) bool {
-	c := p.text[p.at[i]]
-	return c >= 'A' && c <= 'Z'
-}
-
-// joinsItems tells whether the token at i joins short items of a list. A bracket or a dash does not: the days of
-// "laveuse et sécheuse (L-V 8h-20h)" are no dishwasher.
-func (p *Prose) joinsItems(i int) bool {
-	switch p.sym(i) {
-	case ',', '/', '+', '&':
-		return true
-	}
-	return p.word(i) == "et"
-}
-
-const fridgeWords = "frigo refrigerateur frigidaire fridge refrigerator"
-
 var (
-	bundled = set("internet cable tv television wifi fi appliance appliances furniture welcome movein")
+	// alsoShort are words of the trade that are short forms of others beside some words.
+	alsoShort = set("et ch sep elec")
 	// furry are animals after "fur" and "furry".
-	furry = set("friend friends baby babies kid kids companion companions members child children")
-	// walkouts are what "W/O" leads out to.
-	walkouts = set("patio patios deck decks balcony balconies terrace yard backyard basement bsmt")
-	fridges  = set(fridgeWords)
-	// kitchenThings stand beside a dishwasher on a list.
-	kitchenThings = set(fridgeWords + " poele cuisiniere four laveuse secheuse hotte stove")
-	highThings    = set("plafond plafonds ceiling ceilings")
-	entrances     = set("ent entr entrance entrances entry")
-	// facings are before a direction.
-	facings = set("exposition exposure exposed expose exposee orientation oriented oriente orientee " +
-		"facade facades facing faces traversant traversante")
-	roomsOfHouse = set("laundry living dining family exercise rec games party storage bike")
-	// rentThings are what a rent may include, beside the topics.
-	rentThings = set("tout tous toutes all everything taxes stats electros electromenagers appliances appliance fi tv " +
-		"lights light gas gaz clim climatisation ac washer dryer laveuse secheuse laundry deneigement locker")
+	furry     = set("friend friends baby babies kid kids companion companions members child children")
+	entrances = set("ent entr entrance entrances entry")
 )
 
-// rentThing tells whether the token at i, or before a point or bracket there, is a thing that a rent may include.
-func (p *Prose) rentThing(i int) bool {
-	for n := 0; n < 2 && (p.sym(i) == '.' || p.sym(i) == '(' || p.sym(i) == ':'); n++ {
-		i--
+// wordAhead is the folded word from the byte i on, behind spaces, and where it ends; "" for none.
+func (p *Prose) wordAhead(i int) (w string, end int) {
+	i = skip(p.fold, i)
+	end = i
+	for end < len(p.fold) && isLetter(p.fold[end]) {
+		end++
 	}
-	return p.about(i, aUtility|aParking|aFurnishing) || rentThings[p.word(i)]
-}
-
-// besideItems tells whether the token at i may stand before an item of a list.
-func (p *Prose) besideItems(i int) bool {
-	switch p.sym(i) {
-	case ',', '/', '+', '&':
-		return true
-	}
-	w := p.word(i)
-	return w == "et" || w == "and" || w == "avec" || w == "with"
-}
-
-// beforeAnyOf tells whether one of the words is at the byte i.
-func beforeAnyOf(s string, i int, words ...string) bool {
-	return i <= len(s) && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(s[i:], w) })
-}
-
-// leadsThings tells whether the "inc." that ends at j leads from a price or the start to a thing: "975 $ inc.
-// chauffage".
-func (p *Prose) leadsThings(last, j int) bool {
-	if last >= 0 && p.words[last].kind == word && !p.about(last, aMoney) {
-		return false
-	}
-	k := skip(p.fold, min(j+1, len(p.fold)))
-	n := k
-	for n < len(p.fold) && isLetter(p.fold[n]) {
-		n++
-	}
-	w := p.fold[k:n]
-	return topics[w]&(aUtility|aParking|aFurnishing) != 0 || rentThings[w]
+	return p.fold[i:end], end
 }
 
 // pointAfter passes the point of a short form that ends at j, unless it ends the sentence as well: a capital or the end
