@@ -148,7 +148,7 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 		services = append(services, name+" "+s.colour(colour, state))
 	}
 	fmt.Fprintf(b, "services      %s\n", strings.Join(services, " · "))
-	if !slices.Contains(r.Unknown, backlog.PartOutbox) {
+	if !slices.Contains(r.Unknown, backlog.PartOutbox.Name) {
 		events := change{now: r.Outbox.Pending}
 		if before != nil {
 			events.before = &before.Outbox.Pending
@@ -166,7 +166,7 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 		}
 		fmt.Fprintln(b)
 	}
-	if !slices.Contains(r.Unknown, backlog.PartDeadLetters) {
+	if !slices.Contains(r.Unknown, backlog.PartDeadLetters.Name) {
 		letters := change{now: r.OpenDeadLetters()}
 		if before != nil {
 			letters.before = new(before.OpenDeadLetters())

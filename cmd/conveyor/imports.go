@@ -60,9 +60,7 @@ func (h *house) imports() system {
 					},
 				}.tend(h)
 		},
-		backlog: func(b *telemetry.Backlog) {
-			b.Imports = func(ctx context.Context) (backlog.ImportCount, error) { return store.Waiting(ctx, time.Now()) }
-		},
+		backlog: []telemetry.Probe{telemetry.AskAt(backlog.PartImports, store.Waiting)},
 	}
 }
 
