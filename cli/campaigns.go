@@ -286,22 +286,15 @@ func (c *campaignsShowCmd) Run(ctx context.Context, group *CampaignsCmd, r Clien
 
 // watch shows the progress of a campaign until it ends.
 func (c campaignID) watch(ctx context.Context, group *CampaignsCmd, r Client, asJSON bool) error {
-	w := watch[apioutreach.CampaignDetail]{
+	return watch[apioutreach.CampaignDetail]{
 		api: r, path: group.path(c.path(""), nil), line: campaignLine,
 		state: func(v apioutreach.CampaignDetail) (string, bool) {
 			return string(v.State), campaign.State(v.State).Ended() && v.FinishedAt != nil
 		},
 		left: "the campaign goes on: conveyor campaigns show " + c.ID.String() + group.flag(),
-	}
-	done, err := w.onto(os.Stderr).run(ctx)
-	if err != nil {
-		return err
-	}
-	err = printAs(os.Stdout, done, asJSON, printCampaign)
-	if err != nil || done.State == apioutreach.CampaignState(campaign.Done) {
-		return err
-	}
-	return ExitError(1)
+	}.toEnd(ctx, asJSON, printCampaign, func(v apioutreach.CampaignDetail) bool {
+		return v.State == apioutreach.CampaignState(campaign.Done)
+	})
 }
 
 // bar is a share, 0 to 1, as ten characters and a percentage, which is 100 only at the end.
@@ -319,12 +312,11 @@ func campaignLine(c apioutreach.CampaignDetail) string {
 	if c.WrittenAt == nil && c.State == apioutreach.CampaignState(campaign.Running) {
 		line += " written so far"
 	}
-	for _, v := range []struct {
-		n    int64
-		name string
-	}{{delivered, "delivered"}, {n.Failed, "failed"}, {n.Unknown, "unknown"}, {n.Skipped, "skipped"}} {
+	for _, v := range []tally{
+		{"delivered", delivered}, {"failed", n.Failed}, {"unknown", n.Unknown}, {"skipped", n.Skipped},
+	} {
 		if v.n > 0 {
-			line += fmt.Sprintf(", %d %s", v.n, v.name)
+			line += fmt.Sprintf(", %d %s", v.n, v.of)
 		}
 	}
 	switch {
@@ -357,17 +349,8 @@ func printCampaign(w io.Writer, c apioutreach.CampaignDetail) error {
 	if n.Total > 0 {
 		row("messages", "%d, %s", n.Total, bar(c.Progress))
 	}
-	for _, v := range []struct {
-		name  string
-		count int64
-	}{
-		{"waiting", n.Waiting}, {"unknown", n.Unknown}, {"sent", sent}, {"delivered", delivered}, {"read", n.Read},
-		{"failed", n.Failed}, {"skipped", n.Skipped},
-	} {
-		if v.count > 0 {
-			row("  "+v.name, "%d", v.count)
-		}
-	}
+	tallied(row, tally{"waiting", n.Waiting}, tally{"unknown", n.Unknown}, tally{"sent", sent},
+		tally{"delivered", delivered}, tally{"read", n.Read}, tally{"failed", n.Failed}, tally{"skipped", n.Skipped})
 	row("rate", "at most %d a second", c.PerSecond)
 	if c.SecondsLeft != nil {
 		row("time left", "%s", seconds(*c.SecondsLeft).Round(time.Second))
@@ -394,12 +377,9 @@ func content(b campaign.Body) string {
 func recipients(a campaign.Audience) string {
 	groups := func(g campaign.Groups) string {
 		var parts []string
-		for _, v := range []struct {
-			name string
-			n    int
-		}{{"lists", len(g.Lists)}, {"segments", len(g.Segments)}} {
+		for _, v := range []tally{{"lists", int64(len(g.Lists))}, {"segments", int64(len(g.Segments))}} {
 			if v.n > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", v.n, v.name))
+				parts = append(parts, fmt.Sprintf("%d %s", v.n, v.of))
 			}
 		}
 		if len(g.Tags) > 0 {

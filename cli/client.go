@@ -59,15 +59,12 @@ var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) er
 func (r Client) call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var body []byte
-	if in != nil {
-		var err error
-		if body, err = json.Marshal(in); err != nil {
-			return fmt.Errorf("write request: %w", err)
-		}
-	}
 	for {
-		wait, err := r.once(ctx, method, path, body, out)
+		req, err := r.request(ctx, method, path, in)
+		if err != nil {
+			return err
+		}
+		wait, err := r.send(req, path, out)
 		if wait == 0 {
 			return err
 		}
@@ -105,28 +102,36 @@ func warn(w io.Writer, warning string) {
 	}
 }
 
-// once sends a request. A wait above zero is the time after which it may be sent again: it was refused for its rate.
-func (r Client) once(ctx context.Context, method, path string, body []byte, out any) (wait time.Duration, err error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.URL, "/")+path, bytes.NewReader(body))
-	if err != nil {
-		return 0, fmt.Errorf("read CONVEYOR_API_URL: %w", err)
+// request is a request with the key, and with in as JSON, unless that is nil.
+func (r Client) request(ctx context.Context, method, path string, in any) (*http.Request, error) {
+	var body io.Reader
+	if in != nil {
+		doc, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("write request: %w", err)
+		}
+		body = bytes.NewReader(doc)
 	}
-	if body != nil {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.URL, "/")+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("read CONVEYOR_API_URL: %w", err)
+	}
+	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return r.send(req, path, out)
-}
-
-// send sends a request to a path with the key, and decodes the response into out, unless that is nil. For its wait see
-// once.
-func (r Client) send(req *http.Request, path string, out any) (wait time.Duration, err error) {
-	method := req.Method
 	if r.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Key)
 	}
 	if r.repeat != "" {
 		req.Header.Set("Idempotency-Key", r.repeat)
 	}
+	return req, nil
+}
+
+// send sends a request to a path, and decodes the response into out, unless that is nil. A wait above zero is the time
+// after which it may be sent again: it was refused for its rate.
+func (r Client) send(req *http.Request, path string, out any) (wait time.Duration, err error) {
+	method := req.Method
 	resp, err := direct.Do(req)
 	if err != nil {
 		return 0, unanswered(req, err)

@@ -358,14 +358,13 @@ func (r Client) form(ctx context.Context, path, key string, fields []string, nam
 	}
 	tail := "\r\n--" + form.Boundary() + "--\r\n"
 	size += int64(head.Len() + len(tail))
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.URL, "/")+path,
-		io.MultiReader(&head, content, strings.NewReader(tail)))
+	req, err := r.again(key).request(ctx, http.MethodPost, path, nil)
 	if err != nil {
-		return 0, fmt.Errorf("read CONVEYOR_API_URL: %w", err)
+		return 0, err
 	}
+	req.Body = io.NopCloser(io.MultiReader(&head, content, strings.NewReader(tail)))
 	req.ContentLength = size // a file of unknown length is refused while another one of the tenant is received
 	req.Header.Set("Content-Type", form.FormDataContentType())
-	req.Header.Set("Idempotency-Key", key)
 	req.Header.Set("Expect", "100-continue") // a refusal comes before the file is sent
 	return r.send(req, path, out)
 }

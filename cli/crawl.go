@@ -113,15 +113,9 @@ func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 	if !c.Wait {
 		return nil
 	}
-	done, err := watchCrawl(r, run.ID).onto(os.Stderr).run(ctx)
-	if err != nil {
-		return err
-	}
-	err = printAs(os.Stdout, done, c.JSON, printCrawl)
-	if err == nil && done.Status == crawl.Cancelled {
-		return ExitError(1)
-	}
-	return err
+	return watchCrawl(r, run.ID).toEnd(ctx, c.JSON, printCrawl, func(s apicrawl.CrawlSummary) bool {
+		return s.Status != crawl.Cancelled
+	})
 }
 
 // printStarted writes a run that was started as text.
@@ -265,18 +259,9 @@ func printCrawl(w io.Writer, s apicrawl.CrawlSummary) error {
 	row("seed", "%s", Plain(s.RootURL))
 	row("scope", "%s, at most %d URLs and %d links deep", scope(s.CrawlRun), c.MaxPages, c.MaxDepth)
 	row("URLs", "%d", n.Discovered)
-	for _, v := range []struct {
-		state crawl.State
-		count int64
-	}{
-		{crawl.Queued, n.Queued}, {crawl.InProgress, n.InProgress}, {crawl.Visited, n.Visited},
-		{crawl.Redirect301, n.Redirect301}, {crawl.Forbidden, n.Forbidden}, {crawl.NotFound, n.NotFound},
-		{crawl.HTTPTerminal, n.HTTPTerminal}, {crawl.Failed, n.Failed}, {crawl.Skipped, n.Skipped},
-	} {
-		if v.count > 0 {
-			row("  "+strings.ToLower(strings.ReplaceAll(string(v.state), "_", " ")), "%d", v.count)
-		}
-	}
+	tallied(row, tally{"queued", n.Queued}, tally{"in progress", n.InProgress}, tally{"visited", n.Visited},
+		tally{"redirect 301", n.Redirect301}, tally{"forbidden", n.Forbidden}, tally{"not found", n.NotFound},
+		tally{"http terminal", n.HTTPTerminal}, tally{"failed", n.Failed}, tally{"skipped", n.Skipped})
 	if s.NoPage != "" {
 		row("why", "%s", Plain(s.NoPage))
 	}

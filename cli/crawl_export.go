@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
@@ -103,12 +102,7 @@ func pour(body io.Reader, name string) error {
 }
 
 // exportError explains an export that ended early.
-func exportError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("read export: %w", err)
-}
+func exportError(err error) error { return fault.Wrap(err, "read export") }
 
 // stream sends a GET whose answer may take as long as ctx. The caller closes it.
 func (r Client) stream(ctx context.Context, path string) (io.ReadCloser, error) {
@@ -117,23 +111,9 @@ func (r Client) stream(ctx context.Context, path string) (io.ReadCloser, error) 
 
 // flow sends in as JSON, unless it is nil. The answer may take as long as ctx; the caller closes it.
 func (r Client) flow(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
-	var body io.Reader
-	if in != nil {
-		doc, err := json.Marshal(in)
-		if err != nil {
-			return nil, fmt.Errorf("write request: %w", err)
-		}
-		body = bytes.NewReader(doc)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.URL, "/")+path, body)
+	req, err := r.request(ctx, method, path, in)
 	if err != nil {
-		return nil, fmt.Errorf("read CONVEYOR_API_URL: %w", err)
-	}
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if r.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+r.Key)
+		return nil, err
 	}
 	resp, err := direct.Do(req)
 	if err != nil {

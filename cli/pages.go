@@ -43,6 +43,21 @@ func newFacts(w io.Writer) (t *tabwriter.Writer, row func(name, format string, a
 	}
 }
 
+// A tally is a number of things.
+type tally struct {
+	of string
+	n  int64
+}
+
+// tallied writes those of a list that are not zero.
+func tallied(row func(name, format string, args ...any), list ...tally) {
+	for _, t := range list {
+		if t.n > 0 {
+			row("  "+t.of, "%d", t.n)
+		}
+	}
+}
+
 // listFlags are those of commands that print a list.
 type listFlags struct {
 	Limit int  `help:"Show at most this many; 0 shows all." default:"50"`

@@ -226,17 +226,9 @@ func printCycle(row func(name, format string, args ...any), c *apilistings.Platf
 		total = fmt.Sprintf("; the site says %d", *c.Total)
 	}
 	row("  pages", "%d, %d adverts%s", c.Pages, c.Seen, total)
-	for _, n := range []struct {
-		name  string
-		count int
-	}{
-		{"new", c.New}, {"changed", c.Changed}, {"stale", c.Stale}, {"returned", c.Returned}, {"skipped", c.Skipped},
-		{"failed", c.Failed}, {"rejected", c.Rejected}, {"gone", c.Gone}, {"refusals", c.Refusals},
-	} {
-		if n.count > 0 {
-			row("  "+n.name, "%d", n.count)
-		}
-	}
+	tallied(row, tally{"new", int64(c.New)}, tally{"changed", int64(c.Changed)}, tally{"stale", int64(c.Stale)},
+		tally{"returned", int64(c.Returned)}, tally{"skipped", int64(c.Skipped)}, tally{"failed", int64(c.Failed)},
+		tally{"rejected", int64(c.Rejected)}, tally{"gone", int64(c.Gone)}, tally{"refusals", int64(c.Refusals)})
 }
 
 func paceText(s apilistings.PlatformSettings) string {

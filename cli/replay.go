@@ -77,15 +77,9 @@ func (c *replayStartCmd) Run(ctx context.Context, r Client) error {
 	if err := printAs(started, out, c.JSON && !wait, c.printStarted); err != nil || !wait {
 		return err
 	}
-	done, err := watchReplay(r, id).onto(os.Stderr).run(ctx)
-	if err != nil {
-		return err
-	}
-	err = printAs(os.Stdout, done, c.JSON, printReplay)
-	if err == nil && done.State != listing.ReplayCompleted {
-		return ExitError(1)
-	}
-	return err
+	return watchReplay(r, id).toEnd(ctx, c.JSON, printReplay, func(p apilistings.Replay) bool {
+		return p.State == listing.ReplayCompleted
+	})
 }
 
 // printStarted writes a replay that was started as text, or how many would match.
@@ -188,19 +182,10 @@ func printReplay(w io.Writer, r apilistings.Replay) error {
 	row("state", "%s", Plain(strings.TrimSuffix(r.State+": "+r.Reason, ": ")))
 	row("stage", "%s, at most %d a second", r.Stage, r.Rate)
 	row("done", "%d of %s, %d started", r.Done, total(&r), r.Started)
-	for _, n := range []struct {
-		name  string
-		count int64
-	}{
-		{"  imported", r.Outcomes.Imported}, {"  duplicate", r.Outcomes.Duplicate}, {"  rejected", r.Outcomes.Rejected},
-		{"  handed on", r.Outcomes.HandedOn}, {"  failed", r.Failed}, {"  skipped, archived", r.Skips.Archived},
-		{"  skipped, gone", r.Skips.Gone},
-		{"  skipped, staged", r.Skips.Staged}, {"  skipped, not normalized", r.Skips.NotNormalized},
-	} {
-		if n.count > 0 {
-			row(n.name, "%d", n.count)
-		}
-	}
+	tallied(row, tally{"imported", r.Outcomes.Imported}, tally{"duplicate", r.Outcomes.Duplicate},
+		tally{"rejected", r.Outcomes.Rejected}, tally{"handed on", r.Outcomes.HandedOn}, tally{"failed", r.Failed},
+		tally{"skipped, archived", r.Skips.Archived}, tally{"skipped, gone", r.Skips.Gone},
+		tally{"skipped, staged", r.Skips.Staged}, tally{"skipped, not normalized", r.Skips.NotNormalized})
 	row("started", "by %s at %s", Plain(r.StartedBy), r.CreatedAt.UTC().Format(time.RFC3339))
 	if r.EndedAt != nil {
 		row("ended", "%s, after %s", r.EndedAt.UTC().Format(time.RFC3339), r.EndedAt.Sub(r.CreatedAt).Round(time.Second))

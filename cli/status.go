@@ -116,6 +116,7 @@ func cutToScreen(text string) string {
 
 // frame renders the whole table. With an earlier report it also shows by how much each backlog has changed since.
 func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
+	before = cmp.Or(before, &r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s\n\n", s.colour(inBold, "conveyor status"), s.api.URL, r.At.Format(time.DateTime+" MST"))
 	s.summary(&b, r, before)
@@ -148,12 +149,8 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 		services = append(services, name+" "+s.colour(colour, state))
 	}
 	fmt.Fprintf(b, "services      %s\n", strings.Join(services, " · "))
-	if !slices.Contains(r.Unknown, backlog.PartOutbox.Name) {
-		events := change{now: r.Outbox.Pending}
-		if before != nil {
-			events.before = &before.Outbox.Pending
-		}
-		fmt.Fprintf(b, "outbox        %s", s.number(events))
+	if r.Knows(backlog.PartOutbox.Name) {
+		fmt.Fprintf(b, "outbox        %s", s.number(r.Outbox.Pending, before.Outbox.Pending))
 		if r.Outbox.Pending >= backlog.MostPending {
 			fmt.Fprint(b, " or more")
 		}
@@ -166,12 +163,8 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 		}
 		fmt.Fprintln(b)
 	}
-	if !slices.Contains(r.Unknown, backlog.PartDeadLetters.Name) {
-		letters := change{now: r.OpenDeadLetters()}
-		if before != nil {
-			letters.before = new(before.OpenDeadLetters())
-		}
-		fmt.Fprintf(b, "dead letters  %s open", s.number(letters))
+	if r.Knows(backlog.PartDeadLetters.Name) {
+		fmt.Fprintf(b, "dead letters  %s open", s.number(r.OpenDeadLetters(), before.OpenDeadLetters()))
 		sign := ":"
 		for _, d := range r.DeadLetters {
 			fmt.Fprintf(b, "%s %d %s (%s)", sign, d.Open, Plain(d.Queue), Plain(d.Class)) // both come from message headers
@@ -183,12 +176,8 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 		fmt.Fprintf(b, "unfinished    %d adverts, %d images, for more than an hour\n", u.Listings, u.Images)
 	}
 	if c := r.Crawls; c.Running+c.Paused > 0 {
-		urls := change{now: c.OpenURLs}
-		if before != nil {
-			urls.before = &before.Crawls.OpenURLs
-		}
 		fmt.Fprintf(b, "crawls        %d running, %d paused: %s URLs open, %d finished in the last minute\n", c.Running, c.Paused,
-			s.number(urls), c.FinishedLastMinute)
+			s.number(c.OpenURLs, before.Crawls.OpenURLs), c.FinishedLastMinute)
 	}
 	s.outreach(b, r, before)
 	fmt.Fprintln(b)
@@ -196,25 +185,22 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 
 // outreach writes the lines of imports, webhooks, and messages that do not go.
 func (s *statusScreen) outreach(b *strings.Builder, r backlog.Report, before *backlog.Report) {
-	line := func(title, unit string, n, most int64, before *int64, age float64) {
-		fmt.Fprintf(b, "%-14s%s%s%s", title, s.number(change{n, before}), map[bool]string{true: " or more"}[n >= most], unit)
+	line := func(title, unit string, n, most, before int64, age float64) {
+		fmt.Fprintf(b, "%-14s%s%s%s", title, s.number(n, before), map[bool]string{true: " or more"}[n >= most], unit)
 		if age > 0 {
 			fmt.Fprintf(b, ", the oldest for %s", spanText(age))
 		}
 		fmt.Fprintln(b)
 	}
-	if before == nil {
-		before = &r
-	}
 	if i := r.Imports; i.Uploads > 0 {
 		line("imports", fmt.Sprintf(" chunks of %d files wait", i.Uploads), i.Chunks, backlog.MostChunks,
-			&before.Imports.Chunks, i.OldestAgeSeconds)
+			before.Imports.Chunks, i.OldestAgeSeconds)
 	}
 	if w := r.Webhooks; w.Waiting > 0 {
-		line("webhooks", " wait", w.Waiting, backlog.MostWebhooks, &before.Webhooks.Waiting, w.OldestAgeSeconds)
+		line("webhooks", " wait", w.Waiting, backlog.MostWebhooks, before.Webhooks.Waiting, w.OldestAgeSeconds)
 	}
 	if n := r.News; n.Events > 0 {
-		line("news", " events wait for saved searches", n.Events, backlog.MostNews, &before.News.Events, n.EventAgeSeconds)
+		line("news", " events wait for saved searches", n.Events, backlog.MostNews, before.News.Events, n.EventAgeSeconds)
 	}
 	if m := r.Messages; m.Held+m.Unknown > 0 {
 		fmt.Fprintf(b, "messages      %d held back, %d unknown for more than an hour\n", m.Held, m.Unknown)
@@ -228,38 +214,32 @@ func (s *statusScreen) messages(b *strings.Builder, r backlog.Report, before *ba
 		if m.Waiting == 0 {
 			continue
 		}
-		waits := change{now: m.Waiting}
-		if before != nil && i < len(before.Messages.Waiting) {
-			waits.before = &before.Messages.Waiting[i].Waiting
+		was := m.Waiting
+		if i < len(before.Messages.Waiting) {
+			was = before.Messages.Waiting[i].Waiting
 		}
-		t = append(t, []string{m.Kind + " (" + m.Tier + ")", s.number(waits), spanText(m.OldestAgeSeconds)})
+		t = append(t, []string{m.Kind + " (" + m.Tier + ")", s.number(m.Waiting, was), spanText(m.OldestAgeSeconds)})
 	}
 	s.print(b, t)
 }
 
 func (s *statusScreen) queues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
 	was := map[string]int64{}
-	if before != nil {
-		for _, q := range before.Queues {
-			was[q.Name] = q.Ready
-		}
+	for _, q := range slices.Concat(r.Queues, before.Queues) {
+		was[q.Name] = q.Ready
 	}
 	t := statusTable{{"QUEUE", "READY", "UNACKED", "IN/S", "OUT/S", "DONE/S", "CONSUMERS", " "}}
 	for _, q := range r.Queues {
 		if q.DeadLetters && q.Ready == 0 && q.Warning == "" {
 			continue
 		}
-		ready := change{now: q.Ready}
-		if n, ok := was[q.Name]; ok {
-			ready.before = &n
-		}
 		remark := s.colour(inRed, q.Warning)
 		if !q.Ours && q.Warning == "" {
 			remark = s.colour(inFaint, "for others")
 		}
 		t = append(t, []string{
-			q.Name, s.number(ready), countText(q.Unacked), rateText(q.PublishRate), rateText(q.DeliverRate), rateText(q.AckRate),
-			fmt.Sprint(q.Consumers), remark,
+			q.Name, s.number(q.Ready, was[q.Name]), countText(q.Unacked), rateText(q.PublishRate), rateText(q.DeliverRate),
+			rateText(q.AckRate), fmt.Sprint(q.Consumers), remark,
 		})
 	}
 	s.print(b, t)
@@ -267,20 +247,14 @@ func (s *statusScreen) queues(b *strings.Builder, r backlog.Report, before *back
 
 func (s *statusScreen) taskQueues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
 	was := map[string]int64{}
-	if before != nil {
-		for _, q := range before.TaskQueues {
-			was[q.Name+q.Type] = q.Backlog
-		}
+	for _, q := range slices.Concat(r.TaskQueues, before.TaskQueues) {
+		was[q.Name+q.Type] = q.Backlog
 	}
 	t := statusTable{{"TASK QUEUE", "WAIT", "OLDEST", "IN/S", "OUT/S", "WORKERS", " "}}
 	for _, q := range r.TaskQueues {
-		tasks := change{now: q.Backlog}
-		if n, ok := was[q.Name+q.Type]; ok {
-			tasks.before = &n
-		}
 		t = append(t, []string{
-			q.Name + " (" + q.Type + ")", s.number(tasks), spanText(q.OldestAgeSeconds), rateText(&q.AddRate),
-			rateText(&q.DispatchRate), fmt.Sprint(q.Workers), s.colour(inRed, q.Warning),
+			q.Name + " (" + q.Type + ")", s.number(q.Backlog, was[q.Name+q.Type]), spanText(q.OldestAgeSeconds),
+			rateText(&q.AddRate), rateText(&q.DispatchRate), fmt.Sprint(q.Workers), s.colour(inRed, q.Warning),
 		})
 	}
 	s.print(b, t)
@@ -322,23 +296,17 @@ func (s *statusScreen) limits(b *strings.Builder, r backlog.Report) {
 	s.print(b, t)
 }
 
-// change is a backlog now and in the previous report, if there is one.
-type change struct {
-	now    int64
-	before *int64
-}
-
-// number renders a backlog and its change.
-func (s *statusScreen) number(w change) string {
-	n := fmt.Sprint(w.now)
-	if w.before == nil || *w.before == w.now {
+// number renders a backlog and how it has changed since the previous report.
+func (s *statusScreen) number(now, before int64) string {
+	n := fmt.Sprint(now)
+	if before == now {
 		return n
 	}
 	colour := inGreen
-	if w.now > *w.before {
+	if now > before {
 		colour = inYellow
 	}
-	return s.colour(colour, fmt.Sprintf("%+d", w.now-*w.before)) + " " + n
+	return s.colour(colour, fmt.Sprintf("%+d", now-before)) + " " + n
 }
 
 func countText(n *int64) string {

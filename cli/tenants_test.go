@@ -17,7 +17,8 @@ func acme() apioutreach.Tenant {
 	return apioutreach.Tenant{
 		ID: "acme", Name: "Acme\x1b[2J", Tier: "standard", PerSecond: 10, Region: "CA",
 		TenantQuotas: apioutreach.TenantQuotas{MaxContacts: new(int64(5))},
-		State:        "stopped", StoppedReason: "unpaid", Contacts: 3, CreatedAt: noon, Workflow: api.WorkflowLink{URL: "http://ui/acme"},
+		State:        "stopped", StoppedReason: "unpaid", Contacts: 3, CreatedAt: noon,
+		Workflow: api.WorkflowLink{URL: "http://ui/acme"},
 	}
 }
 

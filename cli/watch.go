@@ -50,6 +50,18 @@ func (w watch[T]) run(ctx context.Context) (last T, err error) {
 	})
 }
 
+// toEnd shows the progress, and prints the last state as printAs does. One that is not well is ExitError 1.
+func (w watch[T]) toEnd(ctx context.Context, asJSON bool, text func(io.Writer, T) error, well func(T) bool) error {
+	last, err := w.onto(os.Stderr).run(ctx)
+	if err == nil {
+		err = printAs(os.Stdout, last, asJSON, text)
+	}
+	if err == nil && !well(last) {
+		return ExitError(1)
+	}
+	return err
+}
+
 // pollMisses is for how many seconds calls in a row may fail before there was a state: the API may be restarted. After
 // one the address is right, and the API may be away for as long as pollPatience: another release is installed.
 const (

@@ -139,8 +139,8 @@ func Try(what string, log func(text string, args ...any), f func() error) (err e
 	return f()
 }
 
-// NoEOF is err, and io.ErrUnexpectedEOF for the end of what is not complete: the caller of a reader takes io.EOF for the
-// end of all.
+// NoEOF is err, and io.ErrUnexpectedEOF for the end of what is not complete: a reader's caller takes io.EOF for the end
+// of all.
 func NoEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
