@@ -239,6 +239,11 @@ func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, kn
 		case done[0].Was == writtenKnown && known == KnownFail:
 			return fault.Newf(fault.Conflict, "the contact is there already")
 		}
+		if done[0].Was == writtenUpdated && len(c.Fields) > 0 {
+			if err := contactHas(ctx, tx, tenant, id, c.Fields); err != nil {
+				return err
+			}
+		}
 		emptied := false
 		if known == KnownUpdate && done[0].Was != writtenNew && len(empty) > 0 {
 			if emptied, err = contactEmpty(ctx, tx, tenant, id, empty, pads, now); err != nil {
@@ -258,6 +263,17 @@ func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, kn
 		return db.AuditTx(ctx, tx, contactDeed(tenant, action, fmt.Sprintf("contact/%d", id), actor, now, nil))
 	})
 	return id, added, contactFault(err, "store", id)
+}
+
+const sqlContactHas = `/* sqlContactHas */ SELECT fields @> $3::jsonb FROM contacts WHERE tenant = $1 AND id = $2`
+
+// contactHas refuses, as fault.Invalid, fields for which a contact had no room: sqlContactsWrite.
+func contactHas(ctx context.Context, tx pgx.Tx, tenant string, id int64, fields map[string]string) error {
+	var has bool
+	if err := tx.QueryRow(ctx, sqlContactHas, tenant, id, fields).Scan(&has); err != nil || has {
+		return err
+	}
+	return fault.Newf(fault.Invalid, "fields: the contact would have more than 2 MiB of custom fields")
 }
 
 // roomPlenty is more contacts than all transactions that are under way at once store.

@@ -249,6 +249,34 @@ func TestContactFilter(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 }
 
+// A contact has no more custom fields than a page can hold, whoever adds them. What has no room is refused, or, of a
+// file, left out.
+func TestFieldsOfAContactAreBounded(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	s, u := dboutreach.NewContacts(pool, nil), dboutreach.NewUploads(pool)
+	note := func(name string) func(c *contact.Contact) {
+		return func(c *contact.Contact) { c.Fields = map[string]string{name: strings.Repeat("x", 900_000)} }
+	}
+	row := person(1, 1)
+	for _, name := range []string{"a", "b"} {
+		put(t, s, "acme", someone(row.Contact.Phone, note(name)))
+	}
+	_, _, err := s.Put(ctx, "acme", someone(row.Contact.Phone, note("c")), dboutreach.KnownUpdate, "test", dbtest.At(2))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
+	require.ErrorContains(t, err, "fields: the contact would have more than 2 MiB of custom fields")
+	note("c")(&row.Contact)
+	row.Contact.Name = "Other"
+	up, parsed := upload(t, u, "acme", []contact.Row{row}, 1)
+	require.NoError(t, u.Persist(ctx, "acme", up.ID, parsed, dbtest.At(3)))
+	require.Equal(t, []string{"Other a b"}, dbtest.Lines(t, pool,
+		"SELECT name || ' ' || array_to_string(ARRAY(SELECT jsonb_object_keys(fields) ORDER BY 1), ' ') FROM contacts"))
+	put(t, s, "acme", someone(row.Contact.Phone, func(c *contact.Contact) { c.Fields = map[string]string{"a": "1", "b": "2"} }))
+	put(t, s, "acme", someone(row.Contact.Phone, note("c")))
+}
+
 // A page holds a bounded number of bytes, however large contacts are.
 func TestLargeContacts(t *testing.T) {
 	t.Parallel()

@@ -53,7 +53,8 @@ type kept struct {
 }
 
 // The contacts given are $3 to $13, in their order; an empty text gives nothing. A contact has at most $18 tags, those
-// that it had before first, then those that are given, in their order; one that had more keeps them. Those that are
+// that it had before first, then those that are given, in their order; one that had more keeps them. Its fields take at
+// most 2 MiB, twice what a row has: those that would take more stay as they were. Those that are
 // known are compared with what is stored, so that a file that is imported again writes nothing; others are not, for
 // that takes a quarter of the time. The LIMIT makes it look each of them up by its key: a join would read the contacts
 // of all tenants for every few thousand rows.
@@ -94,7 +95,8 @@ WITH ` + sqlContactsLooked + `, wrote AS (
         tags = CASE WHEN c.tags @> excluded.tags THEN c.tags
             ELSE (c.tags || ARRAY(SELECT t FROM unnest(excluded.tags) WITH ORDINALITY AS e(t, n) WHERE t <> ALL (c.tags)
                 GROUP BY t ORDER BY min(n)))[:greatest(cardinality(c.tags), $18)] END,
-        fields = c.fields || excluded.fields
+        fields = CASE WHEN pg_column_size(c.fields || excluded.fields) <= 2097152 THEN c.fields || excluded.fields
+            ELSE c.fields END
     WHERE $2 = 'update'
     RETURNING c.key, c.id, CASE WHEN c.xmax = 0 THEN 'new' ELSE 'updated' END AS was
 )
