@@ -216,7 +216,7 @@ func TestDraftWithoutAReader(t *testing.T) {
 	w := &workshop{page: draft.Capture{URL: requested.URL, Status: 200, HTML: []byte(kettle)}}
 	a := drafting(w)
 	closed := confine.New(confine.Options{})
-	require.NoError(t, closed.Close())
+	closed.Close()
 	a.Reader = closed
 	result, err := a.RunCrawler(t.Context(), requested)
 	require.NoError(t, err)
