@@ -112,9 +112,7 @@ UPDATE upload_chunks SET readings = readings + 1 WHERE tenant = $1 AND upload = 
 // BeginChunk counts a reading of a chunk that begins, and returns how many have begun in a row and not ended, this one
 // included. A chunk of an unknown upload is fault.Gone.
 func (s *Uploads) BeginChunk(ctx context.Context, tenant string, id uuid.UUID, n int) (begun int, err error) {
-	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, sqlChunkReading, tenant, id, n).Scan(&begun)
-	})
+	begun, err = db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlChunkReading, tenant, id, n))
 	return begun, uploadFault(err, "begin to read a chunk of", id)
 }
 
@@ -123,10 +121,9 @@ UPDATE upload_chunks SET readings = 0 WHERE tenant = $1 AND upload = $2 AND n = 
 
 // EndChunk says that the reader of a chunk lives. It may be repeated.
 func (s *Uploads) EndChunk(ctx context.Context, tenant string, id uuid.UUID, n int) error {
-	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sqlChunkReadingEnd, tenant, id, n)
-		return err
-	})
+	b := new(pgx.Batch)
+	b.Queue(sqlChunkReadingEnd, tenant, id, n)
+	err := db.TenantWrite(ctx, s.pool, tenant, b)
 	return uploadFault(err, "end reading of a chunk of", id)
 }
 

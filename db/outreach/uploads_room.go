@@ -107,9 +107,7 @@ UPDATE uploads SET readings = readings + 1 WHERE tenant = $1 AND id = $2 RETURNI
 // row and not ended, this one included. An unknown upload is fault.Gone. EndReading ends it, and so does a replay of
 // the upload.
 func (s *Uploads) BeginReading(ctx context.Context, tenant string, id uuid.UUID) (begun int, err error) {
-	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, sqlUploadReading, tenant, id).Scan(&begun)
-	})
+	begun, err = db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlUploadReading, tenant, id))
 	return begun, uploadFault(err, "begin to read", id)
 }
 
@@ -118,10 +116,9 @@ UPDATE uploads SET readings = 0 WHERE tenant = $1 AND id = $2 AND readings > 0`
 
 // EndReading says that the reader of an upload's file lives. It may be repeated.
 func (s *Uploads) EndReading(ctx context.Context, tenant string, id uuid.UUID) error {
-	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sqlUploadReadingEnd, tenant, id)
-		return err
-	})
+	b := new(pgx.Batch)
+	b.Queue(sqlUploadReadingEnd, tenant, id)
+	err := db.TenantWrite(ctx, s.pool, tenant, b)
 	return uploadFault(err, "end reading of", id)
 }
 
@@ -149,9 +146,8 @@ UPDATE uploads SET previews = '{}' WHERE tenant = $1 AND id = $2 AND previews <>
 
 // EndPreview says that a process that looked into an upload's file lives. It may be repeated.
 func (s *Uploads) EndPreview(ctx context.Context, tenant string, id uuid.UUID) error {
-	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sqlUploadPreviewEnd, tenant, id)
-		return err
-	})
+	b := new(pgx.Batch)
+	b.Queue(sqlUploadPreviewEnd, tenant, id)
+	err := db.TenantWrite(ctx, s.pool, tenant, b)
 	return uploadFault(err, "end preview of", id)
 }
