@@ -17,7 +17,7 @@ import (
 func ParseAddress(s string) listing.Address {
 	text := page.Line(s)
 	a := listing.Address{Text: text}
-	rest, code := cutPostalCode(strings.ReplaceAll(text, "|", ", "))
+	rest, code := cutPostalCode(strings.ReplaceAll(halfDoor.ReplaceAllString(text, "$1 1/2"), "|", ", "))
 	a.PostalCode = code
 	rest, inBrackets := cutBrackets(roundBrackets.Replace(rest))
 	rest, first := cutUnitFirst(rest)
@@ -74,6 +74,9 @@ func ParseAddress(s string) listing.Address {
 	}
 	return a
 }
+
+// halfDoor is the end of a civic number with a half: "2245½, rue Dézéry". "4½" are rooms.
+var halfDoor = regexp.MustCompile(`(\d{3})½`)
 
 // unitFirst is a unit that leads to the civic number, and a penthouse before a comma.
 var unitFirst = regexp.MustCompile(`(?i)^\s*(?:(?:apt|app|appt|apartment|appartement|unit|unité|suite|bureau|condo)\b\.?\s*#?\s*` +

@@ -53,6 +53,9 @@ func (m *addressMention) doors() bool {
 		t.digits > 2 && p.capital(k) && doorLetterBefore[p.word(k+1)]) { // "415A Bronson Avenue", "5650 B rue Hutchison"
 		k, own = k+1, own+1
 	}
+	if h := p.num(k); row == i && t.digits > 2 && h != nil && h.cents == 50 && h.digits == 0 { // "1235½ rue Wolfe"
+		k, own = k+1, own+1
+	}
 	if end := p.dashedLetter(i); row == i && end > i { // "118-B, rue Notre-Dame"
 		k, own = end+1, end+1
 	}

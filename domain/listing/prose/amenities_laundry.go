@@ -201,7 +201,7 @@ var laundryShared = set("commune communes partagee partagees shared common payan
 var hookupNames = set("inlet inlets outlet outlets hookup hookups connection connections connexion connexions entry " +
 	"entree entrees entre entrer acces prise prises sortie sorties installation installations branchement branchements " +
 	"emplacement espace placard raccordement raccordements place pret prets prevu prevue plomberie plumbing plumbed " +
-	"tuyauterie raccord raccords")
+	"tuyauterie raccord raccords drain drains renvoi renvois")
 
 // hookupBefore tells whether a hookup or a place leads to the washer at i: "raccordement pour la laveuse", "entrée
 // lave-vaisselle, laveuse".

@@ -351,6 +351,9 @@ func (p *Prose) labelled(i int, of topic) (n, end int) {
 	if v := p.valueBelow(i, k-1); v != nil && v.digits == 1 {
 		return int(v.cents / 100), k
 	}
+	if p.sym(k) == '.' && p.sym(k+1) == ':' { // "Ch. : 2"
+		k++
+	}
 	t := p.num(k + 1)
 	if n := p.barelyLabelled(i, k); n >= 0 {
 		return n, k

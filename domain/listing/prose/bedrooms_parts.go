@@ -137,13 +137,20 @@ func (p *Prose) othersBeside(i int) (n, end int) {
 	if w := p.word(k); w != "and" && w != "et" && w != "plus" && p.sym(k) != '+' && p.sym(k) != '&' || k+2 >= len(p.words) {
 		return 0, i
 	}
-	if w := p.word(k + 2); w != "others" && w != "autres" || !p.listEnds(k+3) {
+	if n, _ = p.small(k + 1); n < 1 {
 		return 0, i
 	}
-	if n, _ = p.small(k + 1); n < 2 {
-		return 0, i
+	w, end := p.word(k+2), k+3
+	if p.word(end) == "s" { // "two children's rooms"
+		end++
 	}
-	return n, k + 2
+	switch next := p.word(end); {
+	case n > 1 && (w == "others" || w == "autres") && p.listEnds(k+3):
+		return n, k + 2
+	case apartRooms[w] && (next == "rooms" || n == 1 && next == "room"): // "and two kids' rooms"
+		return n, end
+	}
+	return 0, i
 }
 
 // bedroomKinds follow the noun of a bedroom that is counted by itself.
@@ -306,4 +313,65 @@ func (p *Prose) floorAt(i int) int {
 		return k + 1
 	}
 	return i
+}
+
+// bedroomsElsewhere tells whether the floor in tokens from..to is where some bedrooms are, and others are counted on
+// another: "two bedrooms on the main floor and two in the basement".
+func (p *Prose) bedroomsElsewhere(from, to int) bool {
+	beds := false
+	for k := from - 1; k >= 0 && k >= from-9 && !p.stop(k+1); k-- {
+		beds = beds || p.about(k, aBedroom)
+	}
+	for k := to + 1; beds && k <= to+6 && !p.stop(k); k++ {
+		if p.listJoint(k) && p.bedroomsOnFloor(k+1) {
+			return true
+		}
+	}
+	for k := from - 1; k >= 0 && k >= from-6 && !p.stop(k+1); k-- { // "two" of "and two in the basement"
+		if p.listJoint(k) && p.bedroomsOnFloor(k+1) {
+			return p.floorBefore(k)
+		}
+	}
+	return false
+}
+
+// bedroomsOnFloor tells whether a count and a floor follow at i, with a noun for bedrooms or none: "two in the
+// basement", "une autre au 2e étage".
+func (p *Prose) bedroomsOnFloor(i int) bool {
+	if p.listJoint(i) { // ", and two"
+		i++
+	}
+	if i >= len(p.words) {
+		return false
+	}
+	if n, _ := p.small(i); n < 1 && p.word(i) != "another" {
+		return false
+	}
+	i++
+	for adjectives[p.word(i)] || otherRooms[p.word(i)] || p.word(i) == "more" || p.about(i, aBedroom) && !p.unitAt(i) {
+		i++
+	}
+	if p.seq(i, "a", "coucher") {
+		i += 2
+	}
+	switch p.word(i) {
+	case "in", "on", "au", "dans", "a", "sur":
+		for k := i + 1; k <= i+4; k++ {
+			if p.floorAt(k) > k || floorNouns[p.word(k)] || ordinals[p.word(k)] != "" {
+				return true
+			}
+		}
+	}
+	return p.floorAt(i) > i
+}
+
+// floorBefore tells whether the sentence up to i has bedrooms on a floor.
+func (p *Prose) floorBefore(i int) bool {
+	floor := false
+	for k := i - 1; k >= 0 && k >= i-10 && !p.stop(k+1); k-- {
+		if floor = floor || floorNouns[p.word(k)] || p.floorAt(k) > k; floor && p.about(k, aBedroom) {
+			return true
+		}
+	}
+	return false
 }

@@ -87,6 +87,9 @@ func (p *Prose) furnitureSaid(i int) (v string, from, to int) {
 	if w := p.word(k); k < i-1 && !with && (w == "sans" || w == "without") {
 		return "no", k, i
 	}
+	if end := p.pricedMore(i + 1); end > i {
+		return "optional", i, end
+	}
 	if k == i-1 && ownMeubles[p.word(k)] { // "certains meubles"
 		return "", i, i
 	}
@@ -261,6 +264,9 @@ func (m *furnishedMention) choiceBehind() (settled bool) {
 // extraBehind finds that the furniture costs more: "peut être loué meublé pour un petit supplément".
 func (m *furnishedMention) extraBehind() (settled bool) {
 	p := m.p
+	if end := p.pricedMore(m.at + 1); m.value == "yes" && end > m.at {
+		return m.only("optional", m.from, end)
+	}
 	for n := m.at + 1; m.value == "yes" && n <= m.at+7 && !p.stop(n) && p.sym(n) != ','; n++ {
 		if p.word(n) == "supplement" {
 			return m.only("optional", m.from, n)
@@ -329,6 +335,27 @@ func (p *Prose) atPrice(i int) bool {
 	}
 	t := p.num(i)
 	return t != nil && t.cents <= 200_00 && !t.half && p.sym(i+1) == '$'
+}
+
+// pricedMore returns the last token of what is paid on top for the furniture before i, "can stay for $50 more",
+// "disponibles pour 75 $ de plus", or i-1. In "furnished, parking $50 extra" it is for another thing.
+func (p *Prose) pricedMore(i int) int {
+	more, sum := false, false
+	for k := i; k <= i+9 && !p.stop(k) && p.sym(k) != ',' && !p.about(k, aParking|aUtility|aPet); k++ {
+		if t := p.num(k); t != nil {
+			if t.cents > ceilings[forFurniture] || t.half {
+				break
+			}
+			sum = sum || p.sym(k-1) == '$' || p.sym(k+1) == '$'
+		}
+		w, l, next := p.word(k), p.word(k-1), p.word(k+1)
+		more = more || w == "extra" || w == "more" && next != "than" || w == "additional" || w == "sus" ||
+			w == "supplement" || w == "plus" && (l == "de" || l == "en") && next != "de" && next != "que"
+		if sum && more {
+			return k
+		}
+	}
+	return i - 1
 }
 
 // accented tells whether the text uses accents at all.

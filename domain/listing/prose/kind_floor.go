@@ -337,7 +337,7 @@ func (p *Prose) floorOfAll(i int) (value string, from int) {
 func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {
 		if value, from, to = p.floorNamed(i, headline); value != "" && !p.eitherFloor(from, to) && !p.otherOffer(from, to) &&
-			!p.ofOtherHome(from) {
+			!p.ofOtherHome(from) && !p.bedroomsElsewhere(from, to) && !p.notOnFloor(from) {
 			return value, from, to
 		}
 	}
@@ -378,6 +378,16 @@ func (p *Prose) eitherFloor(from, to int) bool {
 		return ordinalEnds[p.word(k+1)] || t.digits == 0 && floorStarts[p.word(k+1)]
 	}
 	return floorStarts[p.word(k)] || ordinals[p.word(k)] != "" && floorNouns[p.word(k+1)]
+}
+
+// notOnFloor tells whether the home is said not to be on the floor that begins at i: "ce n'est pas un demi sous-sol".
+func (p *Prose) notOnFloor(i int) bool {
+	k := i - 1
+	for floorLeads[p.word(k)] || p.word(k) == "de" {
+		k--
+	}
+	w := p.word(k)
+	return !p.stop(k+1) && (w == "not" || w == "pas" || w == "t" && p.shortNot(k))
 }
 
 // otherOffer tells whether the floor in tokens from..to is that of another home at a price of its own: "aussi demi

@@ -157,11 +157,11 @@ func (p *Prose) period(i int) (period, int) {
 		slashed = true
 		k++
 	case p.word(k) == "a" || p.word(k) == "le" || p.word(k) == "la" || p.word(k) == "l" || p.word(k) == "the" ||
-		p.word(k) == "every":
+		p.word(k) == "every" || p.word(k) == "au" || p.word(k) == "aux":
 		k++
 		slashed = p.word(k) != "m"
 	}
-	if slashed && (p.word(k) == "le" || p.word(k) == "pers") {
+	if slashed && (p.word(k) == "le" || p.word(k) == "la" || p.word(k) == "pers") {
 		k++
 	}
 	switch w := p.word(k); w {

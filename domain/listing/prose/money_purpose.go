@@ -55,7 +55,7 @@ func (p *Prose) describe(a *amount, used int) {
 		p.after(a, next)
 	}
 	if k := a.from - 1; a.role == forRent && p.word(k) == "paye" && (p.word(k-1) == "ai" || p.word(k-1) == "avons") ||
-		a.role == forRent && (p.ofIncome(a) || p.ofSale(a)) { // "que j'ai payé 800 $"
+		a.role == forRent && (p.ofIncome(a) || p.ofSale(a) || p.former(a)) { // "que j'ai payé 800 $"
 		a.role, a.worth = forOther, true
 	}
 	if p.carSum(a) {

@@ -151,7 +151,8 @@ func (m *parkingMention) priced() {
 // pricedElse tells whether the sum from..to is of another place than the one that is included: "stationnement inclus,
 // garage 100 $".
 func (m *parkingMention) pricedElse(from, to int) bool {
-	return m.Offer == "included" && m.rank == 4 && (from > m.to+6 || to < m.from-6 || m.p.ended(to, m.from) ||
+	return m.Offer == "included" && m.rank == 4 && (m.p.secondCar(from, to) ||
+		from > m.to+6 || to < m.from-6 || m.p.ended(to, m.from) ||
 		m.p.parkingBetween(m.to, from))
 }
 

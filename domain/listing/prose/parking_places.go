@@ -77,7 +77,7 @@ func (p *Prose) carPlaces(i int) parkingMention {
 			return p.parkingAt(i)
 		}
 	case "spot", "spots", "place", "places", "emplacement", "emplacements": // "one exterior spot", "une place extérieure"
-		if p.placeOfCar(i) {
+		if p.placeOfCar(i) || p.firstPlace(i) {
 			return p.parkingAt(i)
 		}
 		if w == "place" || w == "places" {
@@ -207,7 +207,7 @@ func (m *parkingMention) endsItem(k int) bool {
 func (m *parkingMention) articleBefore(k int) bool {
 	switch w := m.p.word(k); w {
 	case "un", "une":
-		return true
+		return m.p.sym(m.at+1) != '?' // "besoin d'un stationnement ?"
 	case "a", "an":
 		return parkingSpots[m.p.word(m.at+1)] || parkingTypes[m.p.word(m.at)] != "" && (w == "an" || m.p.bare(k))
 	}

@@ -127,3 +127,42 @@ func (m *parkingMention) itsSum(i int) bool {
 	}
 	return m.rank == 2 && m.Spots == 1 && m.p.sym(k) == ',' && k+1 == i && !m.p.stop(k)
 }
+
+// secondCar tells whether the sum from..to is of a second place: "second spot $50", "$40 for a second one", "deuxième à
+// 60 $".
+func (p *Prose) secondCar(from, to int) bool {
+	for k := from - 1; k >= from-6 && k >= 0 && !p.stop(k+1) && p.sym(k) != ','; k-- {
+		if p.secondAt(k) {
+			return true
+		}
+	}
+	for k := to + 1; k <= to+4 && !p.stop(k) && p.sym(k) != ','; k++ {
+		if p.secondAt(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// secondAt tells whether "second", "deuxième", "2nd" or "2e" stands at i.
+func (p *Prose) secondAt(i int) bool {
+	switch p.word(i) {
+	case "second", "seconde", "deuxieme":
+		return true
+	}
+	return p.floorNumber(i) == "2" && ordinalEnds[p.word(i+1)]
+}
+
+// firstPlace tells whether the "spot" or "place" at i is the first of several for cars, and free: "first spot free,
+// second spot $50".
+func (p *Prose) firstPlace(i int) bool {
+	if w := p.word(i - 1); w != "first" && w != "premiere" && w != "premier" || parkingAfter[p.word(i+1)] != parkIncluded {
+		return false
+	}
+	for k := i + 2; k <= i+6; k++ {
+		if p.secondAt(k) {
+			return true
+		}
+	}
+	return false
+}

@@ -94,6 +94,9 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 		}
 		m := p.petMentionAt(i)
 		i = m.end
+		if p.inPark(m.end + 1) {
+			continue
+		}
 		if m.verdict == silent && m.except == nil {
 			if !s.implies(&m) {
 				continue

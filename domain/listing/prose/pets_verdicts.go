@@ -104,6 +104,25 @@ func (m *petMention) broughtAlong() bool {
 		(p.stop(m.last+1) || p.word(m.last+1) == "along")
 }
 
+// inPark tells whether "in the park" or "au parc" follows at i: what animals may do there is said of no home.
+func (p *Prose) inPark(i int) bool {
+	switch p.word(i) {
+	case "in", "at", "au", "aux", "dans":
+	default:
+		return false
+	}
+	for k := i + 1; k <= i+3; k++ {
+		switch w := p.word(k); w {
+		case "park", "parks", "parc", "parcs":
+			return true
+		case "the", "le", "les", "dog", "city", "nearby":
+		default:
+			return false
+		}
+	}
+	return false
+}
+
 // shortNot tells whether the word at i ends "don't", "can't" or "cannot".
 func (p *Prose) shortNot(i int) bool {
 	return p.word(i) == "cannot" || p.word(i) == "t" && shortNots[p.word(i-1)]

@@ -182,8 +182,10 @@ func (p *Prose) measured(i int) bool {
 	switch p.sym(i + 1) {
 	case '$':
 		return !p.words[i+1].space || p.num(i+2) == nil || p.words[i+2].space // "3.5 $875"
-	case '%', '"':
+	case '%':
 		return true
+	case '"': // inches, or the sign of the next item: "» 3½ » 2e étage"
+		return !p.words[i+1].space
 	}
 	if w := p.word(i - 1); w == "etage" || w == "floor" {
 		return !p.words[i].half

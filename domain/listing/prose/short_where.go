@@ -125,9 +125,25 @@ func afterFridge(p *Prose, _, j int) bool {
 	return char(p.fold, j) == '.' && fridges[p.word(last)] && last >= len(p.words)-3
 }
 
-// afterAppliance is next to a fridge, a stove or a washer: elsewhere "L-V" are days.
+// keepsHours are amenities behind which "L-V" may be days.
+var keepsHours = set("concierge concierges conciergerie gym piscine piscines pool buanderie buanderies gardien sauna")
+
+// builtIns behind a short form say that it is an appliance.
+var builtIns = set("encastre encastres integre neuf inclus fourni")
+
+// afterAppliance is next to a fridge, a stove or a washer, between amenities on a list, or built in: elsewhere "L-V"
+// are days.
 func afterAppliance(p *Prose, i, j int) bool {
 	last := len(p.words) - 1
+	if w, end := p.wordAhead(j); builtIns[w] && anywhere(p, i, j) && !isDigit(char(p.fold, skip(p.fold, end))) {
+		return true
+	}
+	if next := skip(p.fold, j); p.joinsItems(last) && p.about(last-1, anAmenity) &&
+		!keepsHours[p.word(last-1)] && anywhere(p, i, j) &&
+		(next >= len(p.fold) || strings.IndexByte(",/+&.\n;", p.fold[next]) >= 0) &&
+		!isDigit(char(p.fold, skip(p.fold, next+1))) {
+		return true
+	}
 	for last > 0 && p.joinsItems(last) {
 		last--
 	}

@@ -104,7 +104,7 @@ func Read(plain string) *Prose {
 			i = j
 		case isDigit(c):
 			t.kind = number
-			i = t.readNumber(s, i)
+			i = t.readNumber(s, i, p.figureEnd(i))
 		case c == '.' && p.leader(i) > i: // "Chauffage.....locataire"
 			t.sym, i = ':', p.leader(i)
 		default:

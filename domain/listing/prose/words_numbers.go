@@ -1,17 +1,26 @@
 package prose
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
-// readNumber reads the number at i: a room count in any of its spellings, a decimal with comma or point, thousands
-// with comma or point ("1,250.50"). Thousands with a space are left to the reader of money.
-func (t *token) readNumber(s string, i int) int {
-	j := i
-	var v int64
-	for j < len(s) && isDigit(s[j]) {
-		if v < 1e14 {
-			v = v*10 + int64(s[j]-'0')
-		}
+// figureEnd returns the end of the digits at i, before the sign of a fraction that touches them: "1235½" is no 12351.
+func (p *Prose) figureEnd(i int) int {
+	j := i + 1
+	for j < len(p.fold) && isDigit(p.fold[j]) && p.text[p.at[j]] < utf8.RuneSelf {
 		j++
+	}
+	return j
+}
+
+// readNumber reads the number at i, of which the first digits end at j: a room count in any of its spellings, a decimal
+// with comma or point, thousands with comma or point ("1,250.50"). Thousands with a space are left to the reader of
+// money.
+func (t *token) readNumber(s string, i, j int) int {
+	var v int64
+	for k := i; k < j && v < 1e14; k++ {
+		v = v*10 + int64(s[k]-'0')
 	}
 	t.digits = int8(min(j-i, 99))
 	t.cents = v * 100

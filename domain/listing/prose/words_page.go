@@ -62,6 +62,9 @@ func (p *Prose) dropPage() {
 
 // pageAt returns the token behind the words that begin at i and are the page's, or i.
 func (p *Prose) pageAt(i int) int {
+	if end := p.unlikeAt(i); end > i {
+		return end
+	}
 	if p.words[i].kind != word || !p.itemStart(i) && p.sym(i-1) != ':' {
 		if p.sym(i-1) == ',' {
 			return p.strangersAt(i)
@@ -84,6 +87,9 @@ func (p *Prose) pageAt(i int) int {
 		return k
 	}
 	if k := p.strangersAt(i); k > i {
+		return k
+	}
+	if k := p.askedOfOthers(i); k > i {
 		return k
 	}
 	return p.questionAt(i)

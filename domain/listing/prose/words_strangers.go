@@ -28,6 +28,10 @@ var (
 		"dites avisez appelez contactez consultez voyez")
 	seekingHomes = set("looking cherchez cherches recherchez want wish interested interesse interessee interesses " +
 		"voulez desirez")
+	// councils are strangers behind an article, with what they do right behind them: "la ville vend des vignettes". A
+	// "city view" is none.
+	councils   = set("ville municipalite arrondissement city town borough municipality")
+	councilsDo = set("has offers offer offre vend sells rents loue issues emet interdit bans forbids prohibits deneige")
 	// subjectLeads stand before a subject.
 	subjectLeads = set("the our my his her le la l les nos mon ma mes notre un une a an all tous")
 )
@@ -88,6 +92,8 @@ func (p *Prose) strangersAt(i int) int {
 		if !having {
 			return i
 		}
+	case councils[w] && k > i:
+		return p.councilAt(i, k, end)
 	case having && !isHome && (p.phraseAt(k+1, otherDoors) > 0 || p.phraseAt(k+2, otherDoors) > 0):
 		// "the hair salon below has a parking lot"
 	case isHome:
@@ -96,6 +102,21 @@ func (p *Prose) strangersAt(i int) int {
 		}
 	default:
 		return i
+	}
+	return end
+}
+
+// councilAt returns the token behind what the city at k is said to do, in a sentence that begins at i and ends at end,
+// or i: "la ville déneige, stationnement inclus" goes on with the home.
+func (p *Prose) councilAt(i, k, end int) int {
+	next := p.word(k + 1)
+	if !councilsDo[next] && !(next == "en" && councilsDo[p.word(k+2)]) && !p.hasThing(k+1, k+2) {
+		return i
+	}
+	for n := k + 2; n < end; n++ {
+		if p.sym(n) == ',' && !p.listGoesOn(n) {
+			return n
+		}
 	}
 	return end
 }
@@ -121,4 +142,57 @@ func (p *Prose) namesUtility(i, end int) bool {
 		}
 	}
 	return false
+}
+
+// askedOfOthers returns the token behind a question to the reader that begins at i and names no home, and behind the
+// sentence about others that answers it, "Vous cherchez un stationnement? La ville vend des vignettes.", or i.
+func (p *Prose) askedOfOthers(i int) int {
+	for k := i; k < len(p.words) && k < i+12 && (k == i || !p.words[k].line); k++ {
+		switch {
+		case p.sym(k) == '?' && k+1 < len(p.words):
+			if end := p.strangersAt(k + 1); end > k+1 {
+				return end
+			}
+			return i
+		case k > i && p.stop(k), p.words[k].half, homes[p.word(k)+"s"], kinds[p.word(k)] != "", p.about(k, aBedroom|aStudio):
+			return i
+		}
+	}
+	return i
+}
+
+var oneArticles = set("a an un une")
+
+// unlikeAt returns the token behind what the home is said not to be, and what that would have, from the "not" at i on:
+// "not a hotel with a pool", "ce n'est pas une tour avec gym et ascenseur", or i.
+func (p *Prose) unlikeAt(i int) int {
+	if w := p.word(i); w != "not" && w != "pas" && !(w == "t" && p.shortNot(i)) || !oneArticles[p.word(i+1)] {
+		return i
+	}
+	has := false
+	for k := i + 2; ; k++ {
+		w := p.word(k)
+		switch {
+		case p.stop(k), w == "but", w == "mais", p.sym(k) == ',' && !p.listGoesOn(k):
+			if has {
+				return min(k, len(p.words))
+			}
+			return i
+		case w == "with", w == "avec":
+			has = true
+		case !has && (k > i+6 || p.words[k].kind != word || w == "problem" || w == "probleme" ||
+			p.about(k, anAmenity|aParking|aPet|aBedroom|aFurnishing|aUtility|anInclusion)):
+			return i
+		}
+	}
+}
+
+// listGoesOn tells whether an amenity that ends a list or has another behind it follows the comma at i: "a pool, a gym
+// and a sauna".
+func (p *Prose) listGoesOn(i int) bool {
+	k := i + 1
+	if oneArticles[p.word(k)] {
+		k++
+	}
+	return p.about(k, anAmenity) && (p.listJoint(k+1) || p.stop(k+1) || joinsDenied(p.word(k+1)) || p.word(k+1) == "ou")
 }
