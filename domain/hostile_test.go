@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -21,6 +22,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing/dump"
 	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/domain/robots"
+	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/domain/sitemap"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
@@ -58,6 +60,38 @@ func TestHostileFiles(t *testing.T) {
 			took, most := measured(func() { readers[tt.Kind()](t, file) })
 			t.Logf("| %s | %s | %.2f | %d |", tt.Name, size(file.Size), took.Seconds(), most>>20)
 			require.Less(t, most, uint64(mostMemory), "bytes held")
+			require.Less(t, took, mostTime)
+		})
+	}
+}
+
+// TestHostileAdverts has the searches of twenty tenants compared with an advert, where both are made to take long.
+func TestHostileAdverts(t *testing.T) {
+	const searches = 4000
+	for name, tt := range map[string]struct{ text, word string }{
+		"a phrase of a word that stands everywhere": {`"` + strings.Repeat("a ", 31) + `b"`, "a "},
+		"what no word begins with": {
+			"-qa* -qb* -qc* -qd* -qe* -qf* -qg* -qh* -qi* -qj* -qk* -ql* -qm* -qn* -qo* -qp* -qq* -qr* -qs* -qt* -qu* -qv* -qw* " +
+				"-qx* -qy* -qz* -za* -zb* -zc* -zd* -ze* -zf*", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := saved.NewIndex()
+			for i := range searches {
+				f := saved.Criteria{Text: tt.text, MinPrice: int64(i % 7)}
+				require.NoError(t, f.Check())
+				x.Put(saved.Search{ID: uuid.New(), Filter: f, State: saved.Active})
+			}
+			var b strings.Builder
+			for i := 0; b.Len() < listing.MaxDescription-10; i++ {
+				if b.WriteString(tt.word); tt.word == "" {
+					fmt.Fprintf(&b, "%03x ", i)
+				}
+			}
+			l := saved.Listing{RentCents: 100_000, Description: b.String() + "c b"}
+			looked := 0
+			took, _ := measured(func() { looked = x.Meet(&l, nil, func(*saved.Search, bool) {}) })
+			require.Equal(t, searches, looked)
 			require.Less(t, took, mostTime)
 		})
 	}

@@ -10,11 +10,14 @@ import (
 // fieldGap is how many positions are between fields, so that no phrase goes from one into another.
 const fieldGap = 10
 
-// words are what a listing is found by: each term with the positions of its words, and up to which the title goes.
+// words are what a listing is found by: each term with the positions of its words, which grow, and up to which the title
+// goes.
 type words struct {
 	at        map[string][]int32
 	title     int32
 	languages []string
+
+	sorted, titles []string // without stems, and those of the title alone; nil = not sorted yet
 }
 
 func wordsOf(l *Listing) *words {
@@ -50,12 +53,7 @@ func (w *words) has(c *search.Condition) bool {
 	case c.Phrase:
 		return w.phrase(c)
 	case c.Prefix:
-		for term, at := range w.at {
-			if !stem(term) && strings.HasPrefix(term, c.Terms[0].Text) && (!c.Title || w.inTitle(at)) {
-				return true
-			}
-		}
-		return false
+		return w.begins(c.Terms[0].Text, c.Title)
 	}
 	return slices.ContainsFunc(c.Terms, func(t search.Term) bool {
 		at := w.at[t.Text]
@@ -68,17 +66,47 @@ func stem(term string) bool { return len(term) > 3 && term[2] == ':' && term[3] 
 
 func (w *words) inTitle(at []int32) bool { return len(at) > 0 && at[0] < w.title }
 
-// phrase reports whether the terms stand one after another.
+// begins reports whether a word, or one of the title, begins so. Thousands of searches may ask for that of an advert of
+// thousands of words.
+func (w *words) begins(prefix string, title bool) bool {
+	if w.sorted == nil {
+		for term, at := range w.at {
+			if stem(term) {
+				continue
+			}
+			if w.sorted = append(w.sorted, term); w.inTitle(at) {
+				w.titles = append(w.titles, term)
+			}
+		}
+		slices.Sort(w.sorted)
+		slices.Sort(w.titles)
+	}
+	among := w.sorted
+	if title {
+		among = w.titles
+	}
+	n, _ := slices.BinarySearch(among, prefix)
+	return n < len(among) && strings.HasPrefix(among[n], prefix)
+}
+
+// phrase reports whether the terms stand one after another. It looks where the rarest of them stands.
 func (w *words) phrase(c *search.Condition) bool {
 	if len(c.Terms) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(w.at[c.Terms[0].Text], func(from int32) bool {
+	rarest := 0
+	for i, t := range c.Terms {
+		if len(w.at[t.Text]) < len(w.at[c.Terms[rarest].Text]) {
+			rarest = i
+		}
+	}
+	return slices.ContainsFunc(w.at[c.Terms[rarest].Text], func(at int32) bool {
+		from := at - int32(rarest)
 		if c.Title && from >= w.title {
 			return false
 		}
-		for i, t := range c.Terms[1:] {
-			if !slices.Contains(w.at[t.Text], from+int32(i)+1) {
+		for i, t := range c.Terms {
+			if _, ok := slices.BinarySearch(w.at[t.Text], from+int32(i)); !ok {
 				return false
 			}
 		}
