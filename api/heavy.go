@@ -176,8 +176,8 @@ var heavyOperations = map[string]heavy{
 	"export-tenant":     {lane: exports, within: ExportTimeout},
 }
 
-// laneTurns are the turns of a process: of each lane, of all heavy operations, of the long ones among them, and of those
-// of tenants.
+// laneTurns are the turns of a process: of each lane, of all heavy operations, of the long ones among them, and of
+// those of tenants.
 type laneTurns struct {
 	of                 map[*lane]*Turns
 	all, long, tenants *Turns
@@ -193,7 +193,8 @@ func newLanes(connections int, short func() bool) laneTurns {
 	tenants := n - n/4
 	long := max(1, tenants-1)
 	t := laneTurns{
-		of: map[*lane]*Turns{}, all: NewTurns(n, n), long: NewTurns(long, long), tenants: NewTurns(tenants, tenants), short: short,
+		of: map[*lane]*Turns{}, all: NewTurns(n, n), long: NewTurns(long, long), tenants: NewTurns(tenants, tenants),
+		short: short,
 	}
 	for _, l := range lanes {
 		t.of[l] = NewTurns(l.turnsOf(connections), l.share)
@@ -261,8 +262,8 @@ func inTurn[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I
 
 // described is what the document says of the turns of a lane, as many as there are in a usual process.
 func (l *lane) described(whose string) string {
-	return fmt.Sprintf(" At most %d of the %s run at once for a %s: a further request waits, and is answered by 429 after %d s.",
-		l.turnsOfOne(0), l.of, whose, int(l.wait.Seconds()))
+	return fmt.Sprintf(" At most %d of the %s run at once for a %s: a further request waits, and is answered by 429 "+
+		"after %d s.", l.turnsOfOne(0), l.of, whose, int(l.wait.Seconds()))
 }
 
 // Who asks for more than its turns has each of them for a quarter of the time at most, so that cores are left to the
