@@ -263,8 +263,7 @@ const queryCanceled = "57014"
 // together, it is given half a second; by then the words are rare together, and finding them first is fast.
 func (s *Listings) searchText(ctx context.Context, q textQuery, search func(pgx.Tx) error) error {
 	try := func(first bool) error {
-		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-		return db.TxWith(ctx, s.pool, options, func(tx pgx.Tx) error {
+		return db.TxWith(ctx, s.pool, oneSnapshot, func(tx pgx.Tx) error {
 			if !first {
 				common, _, err := wordShares(ctx, tx)
 				if err != nil {
@@ -283,21 +282,27 @@ func (s *Listings) searchText(ctx context.Context, q textQuery, search func(pgx.
 		})
 	}
 	err := try(false)
-	var late *pgconn.PgError
-	if errors.As(err, &late) && late.Code == queryCanceled {
+	if late(err) {
 		err = try(true)
 	}
 	return err
+}
+
+var oneSnapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+
+// late says that a statement took longer than statement_timeout.
+func late(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == queryCanceled
 }
 
 // searchBest returns the page of the best listings, one more than fits, and the place of the last that fits.
 func (s *Listings) searchBest(ctx context.Context, q textQuery, f ListingFilter, args []any) (
 	found []ListingSummary, place *db.RankPosition, err error,
 ) {
-	err = s.searchText(ctx, q, func(tx pgx.Tx) error {
+	err = db.TxWith(ctx, s.pool, oneSnapshot, func(tx pgx.Tx) error {
 		best, at, err := q.rank(ctx, tx, f, args)
 		if err != nil || len(best) == 0 {
-			found = nil
 			return err
 		}
 		place = &at

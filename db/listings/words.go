@@ -304,8 +304,10 @@ func scaleOf(b []byte) (s search.Scale) {
 }
 
 const sqlListingsMatch = `/* sqlListingsMatch */
-SELECT id, published_at, words FROM (` + sqlListingFilter + `published_at <= $14)
+SELECT id, published_at, words FROM (` + sqlListingFilter + `(published_at, id) < ($14::timestamptz, $13::uuid))
     ORDER BY published_at DESC, id DESC LIMIT $15) l`
+
+const sqlListingsMatchPlan = `/* sqlListingsMatchPlan */ EXPLAIN (FORMAT JSON) ` + sqlListingsMatch
 
 const sqlSummaries = `/* sqlSummaries */ ` + sqlSummary + `SELECT * FROM listings WHERE id = ANY ($1)` + sqlSummaryEnd
 
@@ -336,7 +338,11 @@ func (q *textQuery) rank(ctx context.Context, tx pgx.Tx, f ListingFilter, args [
 	if after := f.After; after != nil && after.Rank != nil {
 		place = *after.Rank
 	}
-	all, err := q.matches(ctx, tx, place, args)
+	common, shares, err := wordShares(ctx, tx)
+	if err != nil {
+		return nil, place, err
+	}
+	all, err := q.matches(ctx, tx, place, args, q.rare(common))
 	if err != nil || len(all) == 0 {
 		return nil, place, err
 	}
@@ -344,11 +350,7 @@ func (q *textQuery) rank(ctx context.Context, tx pgx.Tx, f ListingFilter, args [
 		place.Until = all[0].at
 	}
 	if len(place.Scale) != 6+len(q.conditions) {
-		scale, err := q.scale(ctx, tx, all)
-		if err != nil {
-			return nil, place, err
-		}
-		place.Scale = scaleBytes(scale)
+		place.Scale = scaleBytes(q.scale(common, shares, all))
 	}
 	scale := scaleOf(place.Scale)
 	for i := range all {
@@ -366,36 +368,70 @@ func (q *textQuery) rank(ctx context.Context, tx pgx.Tx, f ListingFilter, args [
 	return all[:min(len(all), f.Limit+1)], place, nil
 }
 
-// matches reads the newest listings that match.
-func (q *textQuery) matches(ctx context.Context, tx pgx.Tx, place db.RankPosition, args []any) (
-	[]rankedListing, error,
+// matches reads the newest listings that match, each once. In the order of the answer it is given half a second, as by
+// searchText: what it has found by then stays, and the rest is found by words first, or in that order where that goes
+// on fast. A plan that finds all of them before it sorts is by words first, and may take as long as it takes.
+func (q *textQuery) matches(ctx context.Context, tx pgx.Tx, place db.RankPosition, args []any, first bool) (
+	all []rankedListing, err error,
 ) {
 	args = slices.Clone(args)
 	args[12], args[13], args[14] = nil, nil, mostRanked
 	if !place.Until.IsZero() {
-		args[12], args[13] = uuid.Nil, place.Until
+		args[12], args[13] = uuid.Max, place.Until
 	}
-	formats := pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.BinaryFormatCode}
-	rows, err := tx.Query(ctx, sqlListingsMatch, append([]any{formats}, args...)...)
+	if !first {
+		var plan []byte
+		if err := tx.QueryRow(ctx, sqlListingsMatchPlan, args...).Scan(&plan); err != nil {
+			return nil, err
+		}
+		first = bytes.Contains(plan, []byte(`"Node Type": "Sort"`))
+	}
+	for {
+		some, err := q.matchesIn(ctx, tx, args, first)
+		if all = append(all, some...); first || !late(err) {
+			return all, err
+		}
+		if len(some) > 0 {
+			last := some[len(some)-1]
+			args[12], args[13], args[14] = last.id, last.at, mostRanked-len(all)
+		}
+		first = 4*len(some) < mostRanked-len(all) // so that it takes two seconds more at most
+	}
+}
+
+// matchesIn reads listings that match, of which some are returned where it fails. The settings of a plan that finds the
+// words first, or is to be patient, hold for nothing else.
+func (q *textQuery) matchesIn(ctx context.Context, tx pgx.Tx, args []any, first bool) (
+	some []rankedListing, err error,
+) {
+	savepoint, err := tx.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []rankedListing
+	defer func() { err = errors.Join(err, savepoint.Rollback(ctx)) }()
+	settings := sqlTextPatience
+	if first {
+		settings = sqlTextFirst
+	}
+	if _, err := savepoint.Exec(ctx, settings); err != nil {
+		return nil, err
+	}
+	formats := pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.BinaryFormatCode}
+	rows, err := savepoint.Query(ctx, sqlListingsMatch, append([]any{formats}, args...)...)
+	if err != nil {
+		return nil, err
+	}
 	var r rankedListing
 	_, err = pgx.ForEachRow(rows, []any{&r.id, &r.at, nil}, func() (err error) {
 		r.found, err = decodeWords(rows.RawValues()[2], q.conditions)
-		all = append(all, r)
+		some = append(some, r)
 		return err
 	})
-	return all, err
+	return some, err
 }
 
 // scale is what the first page finds: how common words are among all listings, and how long those are that match.
-func (q *textQuery) scale(ctx context.Context, tx pgx.Tx, all []rankedListing) (s search.Scale, err error) {
-	common, shares, err := wordShares(ctx, tx)
-	if err != nil {
-		return s, err
-	}
+func (q *textQuery) scale(common []string, shares []float32, all []rankedListing) (s search.Scale) {
 	s.Weights = wordWeights(q.conditions, common, shares)
 	for _, r := range all {
 		s.Title += float32(r.found.Title)
@@ -404,7 +440,7 @@ func (q *textQuery) scale(ctx context.Context, tx pgx.Tx, all []rankedListing) (
 	}
 	n := float32(len(all))
 	s.Title, s.Address, s.Body = s.Title/n, s.Address/n, s.Body/n
-	return s, nil
+	return s
 }
 
 // wordShares are the commonest lexemes and the shares of listings that have them, as for wordWeights.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
@@ -256,6 +258,54 @@ func TestListingsByRelevance(t *testing.T) {
 	require.Empty(t, got)
 	got, _ = found(t, s, dblistings.ListingFilter{Text: "balcon stationnement", Sort: dblistings.Newest})
 	require.Equal(t, []string{"Balcon et stationnement", "short", "often", "once", "far"}, got)
+}
+
+// A ranking that takes long looks at each listing once: what was found in time stays, whether it is found in the order
+// of the answer or not.
+func TestRankingIsMadeOnce(t *testing.T) {
+	t.Parallel()
+
+	for _, plan := range []string{"enable_sort", "enable_indexscan"} {
+		t.Run("without "+plan, func(t *testing.T) {
+			t.Parallel()
+			const listings = 40
+			pool := dbtest.New(t)
+			for i := range listings {
+				offer(t, dblistings.NewListings(pool), fmt.Sprint(i), "Grand", "balcon", "", "", i)
+			}
+			// Words take 20 ms to read: 40 listings more than the half second that is given to the order of the answer.
+			dbtest.Alter(t, pool, `ALTER TABLE listings RENAME TO kept_listings;
+				CREATE FUNCTION slowly(id text, words tsvector) RETURNS tsvector STABLE COST 1000 LANGUAGE plpgsql AS $$ BEGIN
+					RAISE NOTICE 'listing %', id; PERFORM pg_sleep(0.02); RETURN words;
+				END $$`)
+			columns := dbtest.Query[string](t, pool, `SELECT string_agg(CASE attname WHEN 'words'
+				THEN 'slowly(platform_id, words) AS words' ELSE quote_ident(attname) END, ', ' ORDER BY attnum)
+				FROM pg_attribute WHERE attrelid = 'kept_listings'::regclass AND attnum > 0 AND NOT attisdropped`)
+			dbtest.Alter(t, pool, "CREATE VIEW listings AS SELECT "+columns[0]+" FROM kept_listings")
+			dbtest.Alter(t, pool, "GRANT SELECT ON listings TO PUBLIC")
+			looks := map[string]int{}
+			slow, err := db.Open(t.Context(), dbtest.Direct(t, pool), 1, func(conf *pgxpool.Config) {
+				conf.ConnConfig.RuntimeParams[plan] = "off"
+				conf.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { looks[n.Message]++ }
+			})
+			require.NoError(t, err)
+			defer slow.Close()
+			page, _, err := dblistings.NewListings(slow).Search(t.Context(), dblistings.ListingFilter{
+				Text: "balcon", Sort: dblistings.Relevance, Limit: 100,
+			})
+			require.NoError(t, err)
+			require.Len(t, page, listings)
+			require.Len(t, looks, listings)
+			again := 0
+			for _, n := range looks { // once for the condition, and once for the answer
+				require.LessOrEqual(t, n, 4)
+				if n > 2 {
+					again++
+				}
+			}
+			require.LessOrEqual(t, again, 1, "but for the one that it was at")
+		})
+	}
 }
 
 // What is rare tells more, by the statistics of Postgres.
