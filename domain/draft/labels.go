@@ -167,6 +167,9 @@ func appendKey(key []byte, s string) []byte {
 
 // labelFor looks a label up.
 func labelFor(s string) (label, bool) {
+	if !mayBeLabel(s) {
+		return label{}, false
+	}
 	var room [128]byte
 	l, ok := labels[string(appendKey(room[:0], s))]
 	return l, ok
@@ -202,17 +205,23 @@ var labelHeads = func() (heads [16]uint64) {
 	return heads
 }()
 
-// beginsLabel says that a text may be a label, by the two letters that it begins with: where it does not begin with two
-// of ASCII, or where the site's own name may be among them, it may.
+// beginsLabel is mayBeLabel of a text that the site's own name may stand in.
 func (p *page) beginsLabel(s string) bool {
+	return mayBeLabel(s) || p.site != "" && (s[0]|0x20 == p.site[0] || s[1]|0x20 == p.site[0])
+}
+
+// mayBeLabel says that a text may be a label, by the two letters or digits that it begins with: where it does not begin
+// with two of ASCII, it may.
+func mayBeLabel(s string) bool {
 	if len(s) < 2 {
 		return true
 	}
-	a, b := s[0]|0x20, s[1]|0x20
-	if a < 'a' || a > 'z' || b < 'a' || b > 'z' || p.site != "" && (a == p.site[0] || b == p.site[0]) {
-		return true
+	for i := range 2 {
+		if c := s[i] | 0x20; (c < 'a' || c > 'z') && !isDigit(s[i]) {
+			return true
+		}
 	}
-	h := headOf(a, b)
+	h := headOf(s[0]|0x20, s[1]|0x20)
 	return labelHeads[h>>6]>>(h&63)&1 != 0
 }
 
@@ -298,15 +307,17 @@ func (r *labelReader) ofElements() {
 // ofNumbers reads the labels in front of numbers that no mark sets apart: "Nr ref. 45979556".
 func (r *labelReader) ofNumbers(start int, line string, cover func(start, end int) int) {
 	for segment := range segments(line) {
-		if len(segment) >= 60 || strings.ContainsAny(segment, ":#") {
+		if len(segment) >= 60 || !mayBeLabel(strings.TrimLeft(segment, " ")) || strings.ContainsAny(segment, ":#") {
 			continue
 		}
 		fields := strings.Fields(segment)
 		if len(fields) > 4 && digits(segment) < 4 {
 			continue
 		}
+		end := 0
 		for k := 1; k < len(fields) && k <= 3; k++ {
-			l, ok := labelFor(strings.Join(fields[:k], " "))
+			end += strings.Index(segment[end:], fields[k-1]) + len(fields[k-1])
+			l, ok := labelFor(segment[:end])
 			if !ok || l.field == "brand" || l.weight != labelSure {
 				continue
 			}
@@ -368,7 +379,9 @@ func segments(line string) iter.Seq[string] {
 	if digits(line) == 0 {
 		return func(func(string) bool) {}
 	}
-	return strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("|•·()", r) })
+	return strings.FieldsFuncSeq(line, func(r rune) bool {
+		return r == '|' || r == '•' || r == '·' || r == '(' || r == ')'
+	})
 }
 
 // markAfter finds the first of the marks behind a label, ":#：№", at or after a place of a line; -1 = there is none.

@@ -90,11 +90,11 @@ func (p *page) veiledAt(i int) bool {
 
 // card says that the element i is one of three or more alike that each hold an amount: other products, or other
 // offers; or one that is headed so.
-func (p *page) card(i int) bool { return p.cards[i] }
+func (p *page) card(i int) bool { return p.cards != nil && p.cards[i] }
 
 // findCards fills p.cards by the amounts that show.
 func (p *page) findCards(amounts []amountShown) {
-	p.cards = map[int]bool{}
+	p.cards = make([]bool, len(p.els))
 	holds := make([]bool, len(p.els)) // of the elements, which hold an amount
 	counted := map[shape]int{}        // how many of them do
 	for _, a := range amounts {
@@ -141,8 +141,8 @@ func (p *page) findBesides() {
 
 // headedApart are the elements that begin with a heading of other products, or of other sellers' offers of this one,
 // and those that follow such a heading where it stands by the product's name.
-func (p *page) headedApart() map[int]bool {
-	out := map[int]bool{}
+func (p *page) headedApart() []bool {
+	out := make([]bool, len(p.els))
 	followed := map[run]int{}
 	for i := range p.els {
 		e := &p.els[i]

@@ -213,7 +213,13 @@ func wordMarks(name string) mark {
 	for w := range split(name) {
 		here := len(glued)
 		glued = appendLower(glued, w)
-		own |= words[string(glued[here:])] | words[string(glued[last:])] | words[string(glued[before:])]
+		own |= words[string(glued[here:])]
+		if last < here {
+			own |= words[string(glued[last:])]
+		}
+		if before < last {
+			own |= words[string(glued[before:])]
+		}
 		before, last = last, here
 	}
 	switch {

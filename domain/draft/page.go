@@ -24,11 +24,11 @@ type page struct {
 	els     []element
 	text    string
 	scripts []string
-	options []int        // the <option> elements, whose text is not in text
-	links   int          // how many links and pictures there are
-	cards   map[int]bool // see findCards
-	besides []bool       // the elements that are beside the product, see findBesides; nil = not known yet
-	veils   []bool       // those that are veiled, likewise
+	options []int  // the <option> elements, whose text is not in text
+	links   int    // how many links and pictures there are
+	cards   []bool // see findCards; nil = not known yet
+	besides []bool // the elements that are beside the product, see findBesides; nil = not known yet
+	veils   []bool // those that are veiled, likewise
 
 	stated map[*markup.Item]offer // see statedOffer
 

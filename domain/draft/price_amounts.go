@@ -160,6 +160,10 @@ func (p *page) amountsApart(found []amountShown) []amountShown {
 	n := len(found)
 	for start, line := range p.lines() {
 		below := part{strings.TrimSpace(line), start, start + len(line)}
+		if len(above.line) > maxApart || len(below.line) > maxApart {
+			above = below
+			continue
+		}
 		sign, number, in := above.line, below.line, below
 		if digits(sign) > 0 {
 			sign, number, in = number, sign, above

@@ -45,11 +45,7 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 				break
 			}
 			i += n
-			key := keyBefore(script, i)
-			if key == "" {
-				continue
-			}
-			kind := stateKeys[key]
+			kind := keyed(stateKeys, keyBefore(script, i))
 			if kind == 0 {
 				continue
 			}
@@ -57,7 +53,7 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 			switch {
 			case kind == 'b' && value == "":
 				value = fieldAfter(script, i+1, nameField)
-			case kind == 's' && value == "" && key != "status": // the status of anything may be true or false
+			case kind == 's' && value == "":
 				value = truthAfter(script, i+1)
 			}
 			if value == "" {
@@ -81,9 +77,9 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 					s.finals[amount]++
 				}
 				s.prices[amount] = max(s.prices[amount], worth)
-			case 'i':
+			case 'i', 'k':
 				count(s.ids, value)
-				if key == "sku" {
+				if kind == 'k' {
 					skus.add(value, script[:i])
 				}
 			case 'm':
@@ -94,7 +90,7 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 				}
 			case 'b':
 				count(s.brands, value)
-			case 's':
+			case 's', 'S':
 				switch strings.ToLower(unspaced.Replace(value)) {
 				case "instock", "lowstock", "available", "true", "preorder", "backorder", "limitedavailability":
 					s.in++
@@ -187,13 +183,15 @@ var stateKeys = func() map[string]byte {
 	add('P', `saleprice finalprice currentprice sellingprice offerprice productprice nowprice specialprice
 		productpricelocal ecommprodvalue ecommtotalvalue ecommpvalue totalvalue prodprice productdiscountprice
 		discountedprice promoprice pricecurrent finalpriceamount unitsaleprice`)
-	add('i', `sku productid productsku itemid prodid ecommprodid productcode articlenumber itemnumber asin pid
+	add('k', "sku")
+	add('i', `productid productsku itemid prodid ecommprodid productcode articlenumber itemnumber asin pid
 		productnumber skuid masterid variationid modelnumber partnumber articleid ecommpid reference productreference
 		styleid stylecode parentsku defaultsku`)
 	add('m', `mpn manufacturerpartnumber mfrpartno manufacturernumber modelno vendorpartnumber`)
 	add('g', `gtin gtin13 gtin12 gtin14 gtin8 ean ean13 upc isbn barcode eancode isbn13`)
-	add('s', `availability availabilitystatus stockstatus stockstate stockavailability inventorystatus status instock
+	add('s', `availability availabilitystatus stockstatus stockstate stockavailability inventorystatus instock
 		isinstock available isavailable`)
+	add('S', "status") // of anything, which may be true or false
 	add('b', `brand brandname productbrand manufacturer marca marke itembrand vendor manufacturername brandlabel`)
 	return m
 }()
@@ -223,7 +221,7 @@ func currencyIn(scripts []string) string {
 			}
 			i += n + len(word)
 			is := strings.IndexAny(script[i:min(i+16, len(script))], ":=")
-			if is < 0 || !currencyKeys[keyBefore(script, i+is)] || script[i+is] == '=' && isParameter(script[:i]) {
+			if is < 0 || !keyed(currencyKeys, keyBefore(script, i+is)) || script[i+is] == '=' && isParameter(script[:i]) {
 				continue
 			}
 			v := cmp.Or(valueAfter(script, i+is+1), fieldAfter(script, i+is+1, currencyFields))
@@ -255,7 +253,7 @@ func isParameter(s string) bool {
 	return strings.HasSuffix(s, "(") || strings.HasSuffix(s, ",")
 }
 
-// keyBefore is the object key that ends before a colon, lower case without separators; "" = none.
+// keyBefore is the object key that ends before a colon; "" = none.
 func keyBefore(s string, colon int) string {
 	i := colon
 	for i > 0 && (s[i-1] == ' ' || s[i-1] == '"' || s[i-1] == '\'' || s[i-1] == '\\') && colon-i < 6 {
@@ -268,17 +266,11 @@ func keyBefore(s string, colon int) string {
 	if end == i || end-i == maxKey {
 		return ""
 	}
-	key := s[i:end]
-	for k := range len(key) {
-		if c := key[k]; 'A' <= c && c <= 'Z' || c == '_' || c == '-' {
-			return joined(key)
-		}
-	}
-	return key
+	return s[i:end]
 }
 
-// joined is a key in lower case without its separators, all of it ASCII.
-func joined(key string) string {
+// keyed is what a table has for an object key, in lower case and without its separators.
+func keyed[V any](table map[string]V, key string) V {
 	var room [maxKey]byte
 	b := room[:0]
 	for i := range len(key) {
@@ -289,7 +281,7 @@ func joined(key string) string {
 			b = append(b, c)
 		}
 	}
-	return string(b)
+	return table[string(b)]
 }
 
 func isWord(c byte) bool {
@@ -338,7 +330,7 @@ func fieldAfter(s string, i int, fields map[string]bool) string {
 		s = s[:n+1]
 	}
 	for at, more := range s {
-		if more == ':' && fields[keyBefore(s, at)] {
+		if more == ':' && keyed(fields, keyBefore(s, at)) {
 			return valueAfter(s, at+1)
 		}
 	}
