@@ -277,7 +277,7 @@ func stated(i *markup.Item, field string) []string {
 	for _, prop := range []string{"identifier", "additionalProperty"} {
 		for _, v := range i.Items(prop) {
 			for _, name := range []string{v.Text("propertyID"), v.Text("name")} {
-				if l := labels[labelKey(name)]; l.field == field && l.weight == labelSure {
+				if l, _ := labelFor(name); l.field == field && l.weight == labelSure {
 					out = append(out, v.Text("value"))
 					break
 				}

@@ -165,9 +165,13 @@ func appendKey(key []byte, s string) []byte {
 	return key
 }
 
+// longestLabel is how long a text is that is looked up as a label, in bytes: thousands of items may have one of a
+// hundred thousand.
+const longestLabel = 200
+
 // labelFor looks a label up.
 func labelFor(s string) (label, bool) {
-	if !mayBeLabel(s) {
+	if len(s) > longestLabel || !mayBeLabel(s) {
 		return label{}, false
 	}
 	var room [128]byte

@@ -131,7 +131,7 @@ func (p *page) crumbsOf(data markup.Data) *Found[[]string] {
 			if name == "" {
 				name = el.Text("item")
 			}
-			out = append(out, cleanText(name, 200))
+			out = append(out, cleanText(plain.CutBytes(name, longestText), 200))
 		}
 		if out = p.trail(out); len(out) > 0 {
 			return foundAs(out, sourceOf(i))

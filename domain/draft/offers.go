@@ -201,17 +201,16 @@ func besides(data markup.Data) map[*markup.Item]bool {
 }
 
 const (
-	deepestItem = 16    // properties from a root of the data
-	mostReads   = 5_000 // offers looked at, shared ones as often as they are referred to
+	deepestItem = 16     // properties from a root of the data
+	mostReads   = 20_000 // offers of a page looked at, shared ones as often as they are referred to
 )
 
 // offersOf are the prices that a product's data names, the likeliest first.
 func (p *page) offersOf(product *markup.Item) []offer {
 	var out []offer
-	reads := 0
 	var read func(i *markup.Item, of *markup.Item, second bool, depth int)
 	read = func(i *markup.Item, of *markup.Item, second bool, depth int) {
-		if reads++; depth > 4 || len(out) > 500 || reads > mostReads {
+		if p.reads++; depth > 4 || len(out) > 500 || p.reads > mostReads {
 			return
 		}
 		o := p.statedOffer(i)

@@ -31,6 +31,7 @@ type page struct {
 	veils   []bool // those that are veiled, likewise
 
 	stated map[*markup.Item]offer // see statedOffer
+	reads  int                    // how many offers were looked at, see mostReads
 
 	amounts []amountShown
 	quotes  []*quote // the amounts of the data and of the text; set by likeliestQuote

@@ -266,18 +266,26 @@ var lists = map[string]bool{",": true, "and": true, "or": true, "und": true, "od
 
 // around is the text before and after an amount on its line, up to the amounts beside it; lower case. The text between
 // two amounts belongs to the one that it is about, as a rule to the second.
-func (p *page) around(a amountShown) (before, after string) {
+func (p *page) around(a amountShown) (before, after string) { return p.aroundOf(a, mostListed) }
+
+// mostListed is how many amounts of a list share the text before the first.
+const mostListed = 20
+
+// aroundOf is around for an amount that so many of a list may stand before.
+func (p *page) aroundOf(a amountShown, listed int) (before, after string) {
 	from, until := max(a.start-70, 0), min(a.end+50, len(p.text))
 	n, _ := slices.BinarySearchFunc(p.spans, a.start, func(s span, at int) int { return s.start - at })
 	for k := n - 1; k >= 0 && k > n-8; k-- {
 		if end := p.spans[k].end; end <= a.start {
 			if end > from && !strings.Contains(p.text[end:a.start], "\n") {
 				switch between := strings.ToLower(strings.Trim(p.text[end:a.start], " ;(")); {
+				case listed == 0:
+					from = end
 				case ranges[between]: // "RRP $79 - $89"
-					before, _ = p.around(amountShown{start: p.spans[k].start, end: end})
+					before, _ = p.aroundOf(amountShown{start: p.spans[k].start, end: end}, listed-1)
 					from = a.start
 				case lists[between]: // "priced $1, $2 and $4", but "was $79, $49"
-					if before, _ = p.around(amountShown{start: p.spans[k].start, end: end}); cuesWas.in(before) {
+					if before, _ = p.aroundOf(amountShown{start: p.spans[k].start, end: end}, listed-1); cuesWas.in(before) {
 						before = ""
 					}
 					from = a.start

@@ -68,11 +68,7 @@ func (ld *linked) item(n *node, terms map[string]string, depth int) *Item {
 	if kind == nil {
 		kind = n.get("type") // as the vocabulary's own context has it
 	}
-	for _, t := range texts(kind) {
-		if t = local(t); t != "" && !slices.Contains(i.Types, t) {
-			i.Types = append(i.Types, t)
-		}
-	}
+	i.Types = distinct(slices.Values(texts(kind)))
 	id := n.get("@id")
 	if id == nil {
 		id = n.get("id")
@@ -127,7 +123,7 @@ func (ld *linked) values(n *node, terms map[string]string, depth int) []Value {
 		if len(text) > maxText {
 			text = strings.ToValidUTF8(text[:maxText], "")
 		}
-		return []Value{{Text: text}}
+		return []Value{textOf(text)}
 	case n.kind == '[':
 		var all []Value
 		for _, v := range n.vals {

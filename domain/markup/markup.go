@@ -2,6 +2,7 @@
 package markup
 
 import (
+	"iter"
 	"maps"
 	"net/url"
 	"slices"
@@ -55,6 +56,9 @@ const (
 	maxWork  = 4 << 20 // elements that are visited, and values of JSON-LD
 	maxTerms = 100     // names that a context gives
 	maxText  = 1 << 17 // bytes of one text
+	maxNames = 50      // names in one attribute, and types of an item
+	// Values of a property: items may be shared, so that each of thousands leads to all of them.
+	maxValues = 5_000
 )
 
 // Read takes the structured data out of a page. Broken JSON is read as far as it makes sense. base resolves addresses,
@@ -153,11 +157,13 @@ func (r *reader) address(ref string) string {
 }
 
 func (i *Item) add(prop string, v Value) {
-	if prop != "" {
-		v.line = collapse(v.Text)
+	if prop != "" && len(i.Props[prop]) < maxValues {
 		i.Props[prop] = append(i.Props[prop], v)
 	}
 }
+
+// textOf is the value that a text is.
+func textOf(s string) Value { return Value{Text: s, line: collapse(s)} }
 
 // Is tells whether the item has one of the types. Upper and lower case are the same, as pages confuse them.
 func (i *Item) Is(types ...string) bool {
@@ -270,11 +276,17 @@ func local(name string) string {
 	return name[strings.LastIndexAny(name, "/#:")+1:]
 }
 
-func locals(names string) []string {
+func locals(names string) []string { return distinct(strings.FieldsSeq(names)) }
+
+// distinct are the first names of a list without their vocabulary, each once, at most maxNames.
+func distinct(names iter.Seq[string]) []string {
 	var list []string
-	for name := range strings.FieldsSeq(names) {
+	for name := range names {
 		if name = local(name); name != "" && !slices.Contains(list, name) {
 			list = append(list, name)
+		}
+		if len(list) == maxNames {
+			break
 		}
 	}
 	return list

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -15,6 +17,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/mtlrent/conveyor/domain/markup"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // read reads a page of https://shop.example/p/1.
@@ -315,6 +318,46 @@ func TestHostile(t *testing.T) {
 		read(t, ld(strings.Repeat(s, 1<<18/len(s))))
 		read(t, ld(`{"@type":"P","a":"`+strings.Repeat(s, 1<<18/len(s))))
 	}
+}
+
+// TestHostileNames reads lists of names of which each is another, and a text that thousands of items refer to.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+
+	var names, types strings.Builder
+	for n := range 150_000 {
+		fmt.Fprintf(&names, " n%d", n)
+		fmt.Fprintf(&types, `"n%d",`, n)
+	}
+	for name, page := range map[string]string{
+		"itemprop": `<div itemscope><i itemprop="` + names.String() + `">x</i></div>`,
+		"itemtype": `<div itemscope itemtype="` + names.String() + `"></div>`,
+		"property": `<div typeof=P><i property="` + names.String() + `">x</i></div>`,
+		"@type":    `<script type="application/ld+json">{"@type":[` + types.String() + `]}</script>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			took := servicetest.CPU(func() { read(t, page).Find("P") })
+			if took > 10*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// TestSharedText reads a text to which many items refer: it is kept once. It runs alone, for it counts bytes.
+func TestSharedText(t *testing.T) {
+	const items = 1_000
+	text := strings.Repeat("a  b ", 20_000)
+	doc, err := html.Parse(strings.NewReader(`<meta id=t itemprop=name content="` + text + `">` +
+		strings.Repeat("<div itemscope itemref=t></div>", items)))
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d := markup.Read(doc, nil)
+	runtime.ReadMemStats(&after)
+	require.Len(t, d.Items, items)
+	require.Len(t, d.Items[items-1].Text("name"), 79_999)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(20<<20))
 }
 
 // FuzzRead looks for pages that stop the reader, for items that contain themselves, and for valid JSON that is not read

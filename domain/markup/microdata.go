@@ -13,11 +13,13 @@ type micro struct {
 	items map[*html.Node]*Item // those that have been begun
 	open  map[*html.Node]bool  // those whose properties are being read
 	part  map[*html.Node]bool  // those that are a property of another
+	texts map[*html.Node]Value // of elements, which many items may refer to
 }
 
 // microdata reads the items of a page, and the meta elements that have an itemprop and belong to none.
 func (r *reader) microdata(doc *html.Node, s surveyed) {
-	m := &micro{r, map[string]*html.Node{}, map[*html.Node]*Item{}, map[*html.Node]bool{}, map[*html.Node]bool{}}
+	m := &micro{r, map[string]*html.Node{}, map[*html.Node]*Item{}, map[*html.Node]bool{}, map[*html.Node]bool{},
+		map[*html.Node]Value{}}
 	if s.refers && len(s.scopes) > 0 {
 		m.identify(doc)
 	}
@@ -96,7 +98,7 @@ func (m *micro) props(i *Item, n *html.Node, seen map[*html.Node]bool) {
 				m.part[n] = true
 			}
 		default:
-			v.Text = m.value(n, props[0])
+			v = m.textAt(n, props[0])
 		}
 		if v.Item != nil || !scope {
 			for _, prop := range props {
@@ -110,6 +112,16 @@ func (m *micro) props(i *Item, n *html.Node, seen map[*html.Node]bool) {
 	for c := range n.ChildNodes() {
 		m.props(i, c, seen)
 	}
+}
+
+// textAt is the value of an element that is no item.
+func (m *micro) textAt(n *html.Node, prop string) Value {
+	v, ok := m.texts[n]
+	if !ok {
+		v = textOf(m.value(n, prop))
+		m.texts[n] = v
+	}
+	return v
 }
 
 // within tells whether an element or one around it has an attribute.

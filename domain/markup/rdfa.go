@@ -88,14 +88,14 @@ func (r *reader) rdfaElement(n *html.Node, in scope) scope {
 	}
 	if hasProp {
 		for _, prop := range props {
-			in.item.add(prop, Value{Text: r.rdfaValue(n, prop)})
+			in.item.add(prop, textOf(r.rdfaValue(n, prop)))
 		}
 	}
 	if len(rels) > 0 {
 		for _, name := range []string{"resource", "href"} {
 			if ref, ok := attr(n, name); ok {
 				for _, rel := range rels {
-					in.item.add(rel, Value{Text: r.address(ref)})
+					in.item.add(rel, textOf(r.address(ref)))
 				}
 				return in
 			}
