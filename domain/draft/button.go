@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html/atom"
+
+	plain "github.com/mtlrent/conveyor/domain/page"
 )
 
 // The texts of buttons that buy, in the languages of shops; lower case, looked for at the beginning or as a whole.
@@ -121,6 +123,25 @@ func (p *page) sells() bool {
 	text := strings.ToLower(p.of(p.button))
 	start, _ := outAt(text)
 	return start < 0 || buysBy(text)
+}
+
+// preOrders says that a button orders the product ahead, and none buys it.
+func (p *page) preOrders() bool {
+	if p.button >= 0 {
+		return ordersAhead(p.of(p.button))
+	}
+	for i := max(p.title, 0); i < len(p.els); i++ {
+		if p.els[i].tag == atom.Button && ordersAhead(p.of(i)) && !p.beside(i) && !p.veiledAt(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// ordersAhead says that the text of a button begins with one of preWords.
+func ordersAhead(text string) bool {
+	start, _ := preWords.find(strings.ToLower(plain.CutBytes(text, 40)))
+	return start == 0
 }
 
 // sellsAnother says that the button that buys stands by amounts none of which is the price, apart from the product's

@@ -335,7 +335,8 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 			continue
 		}
 		if p.veiledAt(i) || p.optional(i) || strings.Contains(lower, "?") ||
-			out && (!ofWhole(lower, p.name) || p.amongChoices(i, line) || p.inButton(i, lower)) {
+			out && (!ofWhole(lower, p.name) || p.amongChoices(i, line) || p.inButton(i, lower) ||
+				p.underContent(i, lower, above)) {
 			p.unheeded = p.unheeded || out
 			continue
 		}
@@ -554,6 +555,10 @@ func (p *page) availability(offers []offer, meta map[string][]string, st state, 
 		case a == InStock && several(offers, source): // the page may speak of the size that it shows
 		case a == InStock && (p.boxOut || shown < stockSurelyOut && !p.sells()):
 			a, source = OutOfStock, Page
+		case a == InStock && plain: // shops that sell ahead have their software say so of all that they sell
+			a, source = when, Page
+		case a == InStock && p.preOrders():
+			a, source = PreOrder, Page
 		case a == OutOfStock && shown > stockSurelyIn:
 			a, source = InStock, Page
 		}

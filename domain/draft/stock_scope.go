@@ -143,6 +143,38 @@ func ofWhole(lower, name string) bool {
 		strings.Contains(" "+labelKey(name)+" ", key)
 }
 
+// underContent says that a line of the element i, lower case, says of what the heading or label above it names, a part
+// of the page, that it is missing: "Assembly video", above "Coming soon".
+func (p *page) underContent(i int, line, above string) bool {
+	what, _, _ := strings.Cut(above, "(")
+	if outWords.in(line) || !endsInAny(what, contentEnds) && !beginsWithAny(what, contentBegins) {
+		return false
+	}
+	for p.els[i].parent >= 0 && p.els[p.els[i].parent].start == p.els[i].start {
+		i = p.els[i].parent
+	}
+	for k := i - 1; k >= 0 && p.els[k].last < i && !p.holdsTitle(k); k = p.els[k].parent {
+		switch p.els[k].tag {
+		case atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Dt, atom.Th, atom.Summary:
+			return true
+		}
+	}
+	return false
+}
+
+// The ends and the beginnings of headings of parts of a page that may be missing.
+var (
+	contentEnds = []string{"video", "videos", "photos", "images", "reviews", "ratings", "manual", "manuals", "guide",
+		"instructions", "size chart", "datasheet", "data sheet", "brochure", "tutorial", "pdf", "vidéo", "vidéos",
+		"avis", "avis clients", "mode d'emploi", "fiche technique", "anleitung", "montageanleitung",
+		"bedienungsanleitung", "aufbauanleitung", "gebrauchsanleitung", "handbuch", "datenblatt",
+		"bewertungen", "kundenbewertungen", "bilder", "fotos", "vídeo", "vídeos", "opiniones", "recensioni",
+		"avaliações", "handleiding", "beoordelingen"}
+	contentBegins = []string{"vidéo", "vidéos", "notice d*", "guide d*", "mode d'emploi", "photos d*", "avis d*",
+		"fiche technique", "vídeo d*", "vídeos d*", "video d*", "manual d*", "guía d*", "ficha técnica", "fotos d*",
+		"manuale d*", "guida a*", "scheda tecnica", "guia d*"}
+)
+
 // goneWords say of outWords that there is none left, which can be said of no delivery: "Delivery: sold out" is the
 // product's.
 var goneWords = wordSet(`sold ausverkauft vergriffen épuisé rupture agotado esaurito esgotado uitverkocht wyprzedan
