@@ -10,8 +10,8 @@ import (
 // fieldGap is how many positions are between fields, so that no phrase goes from one into another.
 const fieldGap = 10
 
-// words are what a listing is found by: each term with the positions of its words, which grow, and up to which the title
-// goes.
+// words are what a listing is found by: each term with the positions of its words, which grow, and up to which the
+// title goes.
 type words struct {
 	at        map[string][]int32
 	title     int32
