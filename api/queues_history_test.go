@@ -19,7 +19,7 @@ func TestQueueHistory(t *testing.T) {
 		r := backlog.Report{
 			Queues:      []backlog.Queue{{Name: "scraped.kijiji", Ready: ready, Rates: backlog.Rates{PublishRate: &rate}}},
 			TaskQueues:  []backlog.TaskQueue{{Name: "listings", Type: "workflow", Backlog: 2, AddRate: 1, DispatchRate: 1}},
-			DeadLetters: []backlog.DeadCount{{Open: 3}, {Open: 4}}, Unknown: []string{backlog.PartOutbox.Name},
+			DeadLetters: []backlog.DeadCount{{Open: 3}, {Open: 4}}, Unknown: []string{backlog.PartOutbox},
 		}
 		require.NoError(t, d.History.Store.Add(t.Context(), r.Samples(), apitest.Now.Add(-ago)))
 	}

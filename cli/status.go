@@ -149,7 +149,7 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 		services = append(services, name+" "+s.colour(colour, state))
 	}
 	fmt.Fprintf(b, "services      %s\n", strings.Join(services, " · "))
-	if r.Knows(backlog.PartOutbox.Name) {
+	if r.Knows(backlog.PartOutbox) {
 		fmt.Fprintf(b, "outbox        %s", s.number(r.Outbox.Pending, before.Outbox.Pending))
 		if r.Outbox.Pending >= backlog.MostPending {
 			fmt.Fprint(b, " or more")
@@ -163,7 +163,7 @@ func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *bac
 		}
 		fmt.Fprintln(b)
 	}
-	if r.Knows(backlog.PartDeadLetters.Name) {
+	if r.Knows(backlog.PartDeadLetters) {
 		fmt.Fprintf(b, "dead letters  %s open", s.number(r.OpenDeadLetters(), before.OpenDeadLetters()))
 		sign := ":"
 		for _, d := range r.DeadLetters {

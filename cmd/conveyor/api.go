@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/api"
@@ -15,7 +16,6 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/backlog"
-	"github.com/mtlrent/conveyor/internal/metric"
 	"github.com/mtlrent/conveyor/internal/pressure"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workflows"
@@ -44,21 +44,23 @@ func (h *house) api(ctx context.Context) error {
 	defer inspector.Close()
 	waiting := h.backlog(inspector)
 	h.registry.MustRegister(waiting)
-	gauges := metric.With(h.registry)
-	gauges.GaugeFunc("conveyor_files_free_bytes", "Bytes that are free where files are stored, or of the disk of "+
-		"Postgres where these are fewer; +Inf of a bucket, NaN of a folder that is away.", func() float64 {
+	h.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "conveyor_files_free_bytes", Help: "Bytes that are free where files are stored, or of the disk of Postgres where these are fewer; +Inf of a bucket, NaN of a folder that is away.",
+	}, func() float64 {
 		free, err := h.blobs.Free(ctx)
 		if err != nil || h.blobs.Mounted() != nil {
 			return math.NaN()
 		}
 		return bytesFree(free)
-	})
-	gauges.GaugeFunc("conveyor_files_reserve_bytes", "Bytes that have to be free where files are stored for uploads to "+
-		"be accepted, and for pictures and bodies to be stored.",
-		func() float64 { return float64(h.config.Outreach.UploadReserve) })
+	}))
+	h.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "conveyor_files_reserve_bytes",
+		Help: "Bytes that have to be free where files are stored for uploads to be accepted, and for pictures and bodies to be stored.",
+	}, func() float64 { return float64(h.config.Outreach.UploadReserve) }))
 	if h.disk != nil {
-		gauges.GaugeFunc("conveyor_db_free_bytes", "Bytes of CONVEYOR_DB_DISK_BYTES that Postgres does not take; +Inf "+
-			"before it has answered.", func() float64 { return bytesFree(h.disk.Free(ctx)) })
+		h.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "conveyor_db_free_bytes", Help: "Bytes of CONVEYOR_DB_DISK_BYTES that Postgres does not take; +Inf before it has answered.",
+		}, func() float64 { return bytesFree(h.disk.Free(ctx)) }))
 	}
 	handler := api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Hosts: h.config.API.Hosts,
@@ -123,28 +125,31 @@ func (h *house) sessions() api.Sessions {
 
 // backlog reads the backlog of every service, and of each system.
 func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
-	probes := []telemetry.Probe{
-		telemetry.Alive(backlog.Postgres, h.pool.Ping), telemetry.Alive(backlog.Files, h.blobs.Reachable),
-		telemetry.Ask(backlog.PartCommits, func(ctx context.Context) (backlog.Commits, error) {
-			return db.Commits(ctx, h.pool)
-		}),
-		telemetry.AskAt(backlog.PartOutbox, db.NewOutbox(h.pool).Waiting),
-		telemetry.Ask(backlog.PartDeadLetters, db.NewDeadLetters(h.pool, nil).OpenByQueue),
-		telemetry.Ask(backlog.PartQueues, inspector.Queues), telemetry.Ask(backlog.PartRates, inspector.Rates),
-		telemetry.AskAt(backlog.PartTaskQueues, h.taskQueues),
+	b := &telemetry.Backlog{
+		Postgres: h.pool.Ping,
+		Files:    h.blobs.Reachable,
+		Commits:  func(ctx context.Context) (backlog.Commits, error) { return db.Commits(ctx, h.pool) },
+		Outbox: func(ctx context.Context) (backlog.Outbox, error) {
+			return db.NewOutbox(h.pool).Waiting(ctx, time.Now())
+		},
+		DeadLetters: db.NewDeadLetters(h.pool, nil).OpenByQueue, Queues: inspector.Queues, Rates: inspector.Rates,
+		TaskQueues: h.taskQueues,
+		Log:        h.log, Now: time.Now,
 	}
 	if h.config.Temporal.Deployment != "" {
-		probes = append(probes, telemetry.AskAt(backlog.PartBuilds, h.deployment().Draining))
+		b.Builds = func(ctx context.Context) ([]backlog.Build, error) { return h.deployment().Draining(ctx, time.Now()) }
 	}
 	for _, s := range h.systems() {
-		probes = append(probes, s.backlog...)
+		if s.backlog != nil {
+			s.backlog(b)
+		}
 	}
-	return &telemetry.Backlog{Probes: probes, Log: h.log, Now: time.Now}
+	return b
 }
 
 // taskQueues are those of Temporal, with the ones marked that CONVEYOR_UNUSED_TASK_QUEUES names, too.
-func (h *house) taskQueues(ctx context.Context, now time.Time) ([]backlog.TaskQueue, error) {
-	list, err := h.launch.TaskQueues(ctx, h.namespace, now)
+func (h *house) taskQueues(ctx context.Context) ([]backlog.TaskQueue, error) {
+	list, err := h.launch.TaskQueues(ctx, h.namespace, time.Now())
 	for i := range list {
 		list[i].Unused = list[i].Unused || slices.Contains(h.config.Worker.Unused, list[i].Name)
 	}
@@ -153,7 +158,7 @@ func (h *house) taskQueues(ctx context.Context, now time.Time) ([]backlog.TaskQu
 
 // unpolled are the task queues in use that no worker polls.
 func (h *house) unpolled(ctx context.Context) ([]string, error) {
-	list, err := h.taskQueues(ctx, time.Now())
+	list, err := h.taskQueues(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,9 @@ func (h *house) campaigns() system {
 			apioutreach.Messages{Store: messages, Wakes: h.wakes},
 			apioutreach.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},
 		},
-		backlog: []telemetry.Probe{telemetry.AskAt(backlog.PartWebhooks, hooks.Late)},
+		backlog: func(b *telemetry.Backlog) {
+			b.Webhooks = func(ctx context.Context) (backlog.WebhookCount, error) { return hooks.Late(ctx, time.Now()) }
+		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewWebhooks(h.registry)
 			stop := h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {

@@ -12,7 +12,6 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	apicrawl "github.com/mtlrent/conveyor/api/crawl"
 	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
-	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/blob"
@@ -83,7 +82,7 @@ func (h *house) crawls() system {
 			}.tend(h)
 			return []workers.Row{row}, each(stop, visits.Close, client.Close)
 		},
-		backlog: []telemetry.Probe{telemetry.Ask(backlog.PartCrawls, store.Status)},
+		backlog: func(b *telemetry.Backlog) { b.Crawls = store.Status },
 		parts:   []api.Part{apicrawl.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
 	}
 }

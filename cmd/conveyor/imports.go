@@ -60,7 +60,9 @@ func (h *house) imports() system {
 					},
 				}.tend(h)
 		},
-		backlog: []telemetry.Probe{telemetry.AskAt(backlog.PartImports, store.Waiting)},
+		backlog: func(b *telemetry.Backlog) {
+			b.Imports = func(ctx context.Context) (backlog.ImportCount, error) { return store.Waiting(ctx, time.Now()) }
+		},
 	}
 }
 

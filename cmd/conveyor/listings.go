@@ -53,11 +53,11 @@ func (h *house) listings() system {
 			apilistings.Images{Blobs: h.blobs},
 		},
 		queues: queues.Queues(),
-		backlog: []telemetry.Probe{
-			telemetry.AskAt(backlog.PartLimits, func(ctx context.Context, now time.Time) ([]backlog.Host, error) {
-				return limit.Waits(ctx, h.redis, imageLimiter, maxHosts, now)
-			}),
-			telemetry.AskAt(backlog.PartPlatforms, h.scraperStates), telemetry.AskAt(backlog.PartUnfinished, h.unfinished),
+		backlog: func(b *telemetry.Backlog) {
+			b.Limits = func(ctx context.Context) ([]backlog.Host, error) {
+				return limit.Waits(ctx, h.redis, imageLimiter, maxHosts, time.Now())
+			}
+			b.Platforms, b.Unfinished = h.scraperStates, h.unfinished
 		},
 		bootstrap: h.bootstrapScrapers,
 	}
@@ -69,7 +69,8 @@ func (h *house) fetchesImages() bool {
 }
 
 // unfinished counts the adverts and images that the staleness check would resume.
-func (h *house) unfinished(ctx context.Context, now time.Time) (backlog.Unfinished, error) {
+func (h *house) unfinished(ctx context.Context) (backlog.Unfinished, error) {
+	now := time.Now()
 	return dblistings.NewListings(h.pool).CountUnfinished(ctx, now.Add(-listing.UnfinishedAfter),
 		now.Add(-h.config.Listings.StaleAfter), slices.Contains(h.config.Listings.Stages, listing.StageNormalize),
 		h.fetchesImages())
@@ -242,9 +243,17 @@ func (h *house) bootstrapScrapers(ctx context.Context) error {
 }
 
 // scraperStates reads the state of every scraper, for reports and metrics.
-func (h *house) scraperStates(ctx context.Context, now time.Time) ([]backlog.Scraper, error) {
+func (h *house) scraperStates(ctx context.Context) ([]backlog.Scraper, error) {
+	now := time.Now()
 	list, err := dblistings.NewPlatforms(h.pool).List(ctx, now)
-	return api.Each(list, func(p dblistings.Platform) backlog.Scraper { return scraperState(p, now) }), err
+	if err != nil {
+		return nil, err
+	}
+	out := make([]backlog.Scraper, len(list))
+	for i, p := range list {
+		out[i] = scraperState(p, now)
+	}
+	return out, nil
 }
 
 func scraperState(p dblistings.Platform, now time.Time) backlog.Scraper {

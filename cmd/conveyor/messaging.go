@@ -9,9 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/activities"
-	"github.com/mtlrent/conveyor/api"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
-	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/limit"
@@ -26,9 +24,7 @@ import (
 func (h *house) messaging() system {
 	c := h.config.Dispatch
 	return system{
-		backlog: []telemetry.Probe{
-			telemetry.Ask(backlog.PartMessages, dboutreach.NewMessages(h.pool, h.optOuts).Backlog),
-		},
+		backlog: func(b *telemetry.Backlog) { b.Messages = dboutreach.NewMessages(h.pool, h.optOuts).Backlog },
 		activities: func(context.Context) ([]workers.Row, func()) {
 			client := must(whatsapp.New(h.config.WhatsApp.Options()))
 			metrics := telemetry.NewMessages(h.registry)
@@ -208,6 +204,14 @@ type flow struct{ *limit.Flow }
 
 // Take implements activities.MessageFlow.
 func (f flow) Take(ctx context.Context, n int, caps ...campaign.Cap) ([]activities.MessagePass, time.Duration) {
-	taken, again := f.Flow.Take(ctx, n, api.Each(caps, func(c campaign.Cap) limit.Cap { return limit.Cap(c) })...)
-	return api.Each(taken, func(p *limit.Pass) activities.MessagePass { return p }), again
+	limits := make([]limit.Cap, len(caps))
+	for i, c := range caps {
+		limits[i] = limit.Cap(c)
+	}
+	taken, again := f.Flow.Take(ctx, n, limits...)
+	passes := make([]activities.MessagePass, len(taken))
+	for i, p := range taken {
+		passes[i] = p
+	}
+	return passes, again
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
-	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
@@ -34,7 +33,7 @@ func (h *house) retention() system {
 					start: h.launch.Erase,
 				}.tend(h)
 		},
-		backlog: []telemetry.Probe{telemetry.Ask(backlog.PartPartitions, store.Partitions)},
+		backlog: func(b *telemetry.Backlog) { b.Partitions = store.Partitions },
 		parts:   []api.Part{apilistings.Forget{Store: forgets, Launch: h.launch}},
 	}
 }

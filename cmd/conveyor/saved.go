@@ -45,7 +45,9 @@ func (h *house) saved() system {
 			Store: store, Secrets: h.box, Mail: h.config.Notices.SMTPURL != "", Telegram: h.config.Notices.TelegramToken != "",
 			PlainHosts: h.config.Notices.WebhookHosts,
 		}},
-		backlog: []telemetry.Probe{telemetry.AskAt(backlog.PartNews, store.Backlog)},
+		backlog: func(b *telemetry.Backlog) {
+			b.News = func(ctx context.Context) (backlog.NewsCount, error) { return store.Backlog(ctx, time.Now()) }
+		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewSaved(h.registry)
 			send := h.notices()

@@ -11,7 +11,6 @@ import (
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
 	dbsearch "github.com/mtlrent/conveyor/db/search"
-	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/opensearch"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -49,7 +48,7 @@ func (h *house) search() system {
 				})
 		},
 		queues:  queue.Queues(),
-		backlog: []telemetry.Probe{telemetry.Ask(backlog.PartSegments, index.Segments)},
+		backlog: func(b *telemetry.Backlog) { b.Segments = index.Segments },
 		searchable: func(ctx context.Context) (int64, error) {
 			if c.Engine == search.EnginePostgres { // its Stats count words too
 				return index.Docs(ctx)

@@ -26,8 +26,8 @@ type system struct {
 	// reopeners are those of the queues that are tables.
 	reopeners db.Reopeners
 
-	// backlog is the probes that GET /queues and the metrics show.
-	backlog []telemetry.Probe
+	// backlog adds the probes that GET /queues and the metrics show.
+	backlog func(*telemetry.Backlog)
 
 	// searchable counts the pages that can be found.
 	searchable func(context.Context) (int64, error)

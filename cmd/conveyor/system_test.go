@@ -46,9 +46,9 @@ func TestSystems(t *testing.T) {
 	t.Cleanup(temporal.Close)
 
 	var (
-		rows   []workers.Row
-		probes []string
-		again  = db.Reopeners{}
+		rows    []workers.Row
+		backlog telemetry.Backlog
+		again   = db.Reopeners{}
 	)
 	for _, s := range h.systems() {
 		if s.activities != nil {
@@ -58,8 +58,8 @@ func TestSystems(t *testing.T) {
 				t.Cleanup(done)
 			}
 		}
-		for _, p := range s.backlog {
-			probes = append(probes, p.Part)
+		if s.backlog != nil {
+			s.backlog(&backlog)
 		}
 		maps.Copy(again, s.reopeners)
 	}
@@ -69,7 +69,8 @@ func TestSystems(t *testing.T) {
 	}, slices.Collect(maps.Keys(again)))
 	made := workers.New(temporal, rows, workers.Options{Queues: workflows.QueueNames(), StoreSlots: 1})
 	require.Len(t, made, len(workflows.Queues))
-	require.Subset(t, probes, []string{"limits", "platforms"})
+	require.NotNil(t, backlog.Limits)
+	require.NotNil(t, backlog.Platforms)
 
 	var names []string
 	for _, q := range h.bridgeOptions().Queues {

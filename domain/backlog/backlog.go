@@ -26,7 +26,6 @@ type Report struct {
 	Outbox      Outbox            `json:"outbox"`
 	DeadLetters []DeadCount       `json:"dead_letters"`
 	Queues      []Queue           `json:"queues"`
-	Rates       map[string]Rates  `json:"-"` // of Queues, by name
 	TaskQueues  []TaskQueue       `json:"task_queues"`
 	Builds      []Build           `json:"-"` // that are not current any more, and have workflows that only they go on with
 	Limits      []Host            `json:"limits" doc:"hosts with no free turn now, the longest wait first"`
@@ -41,36 +40,26 @@ type Report struct {
 	Partitions  []Partitioned     `json:"-"`
 }
 
-// A Part is a part of a report that a service is asked for by itself.
-type Part[T any] struct {
-	Service, Name string
-	Put           func(*Report, T)
-}
-
-// The parts of a report. A list is empty and not nil where there is nothing.
-var (
-	PartCommits     = Part[Commits]{Postgres, "commits", func(r *Report, v Commits) { r.Commits = v }}
-	PartOutbox      = Part[Outbox]{Postgres, "outbox", func(r *Report, v Outbox) { r.Outbox = v }}
-	PartDeadLetters = Part[[]DeadCount]{Postgres, "dead_letters", func(r *Report, v []DeadCount) {
-		fill(&r.DeadLetters, v)
-	}}
-	PartQueues     = Part[[]Queue]{RabbitMQ, "queues", func(r *Report, v []Queue) { fill(&r.Queues, v) }}
-	PartRates      = Part[map[string]Rates]{Management, "rates", func(r *Report, v map[string]Rates) { r.Rates = v }}
-	PartTaskQueues = Part[[]TaskQueue]{Temporal, "task_queues", func(r *Report, v []TaskQueue) { fill(&r.TaskQueues, v) }}
-	PartBuilds     = Part[[]Build]{Temporal, "builds", func(r *Report, v []Build) { r.Builds = v }}
-	PartLimits     = Part[[]Host]{Redis, "limits", func(r *Report, v []Host) { fill(&r.Limits, v) }}
-	PartPlatforms  = Part[[]Scraper]{Postgres, "platforms", func(r *Report, v []Scraper) { fill(&r.Platforms, v) }}
-	PartUnfinished = Part[Unfinished]{Postgres, "unfinished", func(r *Report, v Unfinished) { r.Unfinished = v }}
-	PartCrawls     = Part[CrawlCount]{Postgres, "crawls", func(r *Report, v CrawlCount) { r.Crawls = v }}
-	PartSegments   = Part[int64]{Postgres, "segments", func(r *Report, v int64) { r.Segments = v }}
-	PartImports    = Part[ImportCount]{Postgres, "imports", func(r *Report, v ImportCount) { r.Imports = v }}
-	PartMessages   = Part[MessagesWaiting]{Postgres, "messages", func(r *Report, v MessagesWaiting) { r.Messages = v }}
-	PartWebhooks   = Part[WebhookCount]{Postgres, "webhooks", func(r *Report, v WebhookCount) { r.Webhooks = v }}
-	PartNews       = Part[NewsCount]{Postgres, "news", func(r *Report, v NewsCount) { r.News = v }}
-	PartPartitions = Part[[]Partitioned]{Postgres, "partitions", func(r *Report, v []Partitioned) { r.Partitions = v }}
+// The parts of a report that are asked for by themselves.
+const (
+	PartCommits     = "commits"
+	PartOutbox      = "outbox"
+	PartDeadLetters = "dead_letters"
+	PartQueues      = "queues"
+	PartRates       = "rates"
+	PartTaskQueues  = "task_queues"
+	PartBuilds      = "builds"
+	PartLimits      = "limits"
+	PartPlatforms   = "platforms"
+	PartUnfinished  = "unfinished"
+	PartCrawls      = "crawls"
+	PartSegments    = "segments"
+	PartImports     = "imports"
+	PartMessages    = "messages"
+	PartWebhooks    = "webhooks"
+	PartNews        = "news"
+	PartPartitions  = "partitions"
 )
-
-func fill[T any](list *[]T, with []T) { *list = append([]T{}, with...) }
 
 // OpenDeadLetters is the number of open dead letters of all queues.
 func (r *Report) OpenDeadLetters() (n int64) {
@@ -326,11 +315,11 @@ func (r *Report) Judge() {
 	}
 	if age := seconds(r.Outbox.OldestAgeSeconds); age > lateEvent {
 		r.warn(Concern{
-			Code: OutboxLate, Severity: Failed, Subject: PartOutbox.Name, Since: r.before(age), Count: r.Outbox.Pending,
+			Code: OutboxLate, Severity: Failed, Subject: PartOutbox, Since: r.before(age), Count: r.Outbox.Pending,
 		}, "outbox: the oldest of %s messages waits for %s", atMost(r.Outbox.Pending, MostPending), age.Round(time.Second))
 	}
 	if r.Outbox.Refused > 0 {
-		r.warn(Concern{Code: OutboxRefused, Severity: Failed, Subject: PartOutbox.Name, Count: r.Outbox.Refused},
+		r.warn(Concern{Code: OutboxRefused, Severity: Failed, Subject: PartOutbox, Count: r.Outbox.Refused},
 			"outbox: messages that the broker refuses: %d", r.Outbox.Refused)
 	}
 	if n := r.Unfinished.Listings; n > 0 {

@@ -20,15 +20,15 @@ func (r *Report) Samples() (out []Sample) {
 	for _, q := range r.TaskQueues {
 		out = append(out, Sample{q.Type, q.Name, q.Backlog, &q.AddRate, &q.DispatchRate})
 	}
-	if r.Knows(PartOutbox.Name) {
-		out = append(out, Sample{Kind: Postgres, Queue: PartOutbox.Name, Ready: r.Outbox.Pending})
+	if r.Knows(PartOutbox) {
+		out = append(out, Sample{Kind: Postgres, Queue: PartOutbox, Ready: r.Outbox.Pending})
 	}
-	if r.Knows(PartDeadLetters.Name) {
+	if r.Knows(PartDeadLetters) {
 		var open int64
 		for _, d := range r.DeadLetters {
 			open += d.Open
 		}
-		out = append(out, Sample{Kind: Postgres, Queue: PartDeadLetters.Name, Ready: open})
+		out = append(out, Sample{Kind: Postgres, Queue: PartDeadLetters, Ready: open})
 	}
 	return out
 }

@@ -31,11 +31,6 @@ func (m Maker) Gauge(name, help string) prometheus.Gauge {
 	return m.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 }
 
-// GaugeFunc makes a gauge whose value f tells.
-func (m Maker) GaugeFunc(name, help string, f func() float64) {
-	m.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
-}
-
 // Gauges make a gauge for each value of a label.
 func (m Maker) Gauges(name, help, label string) *prometheus.GaugeVec {
 	return m.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label})

@@ -21,12 +21,31 @@ const (
 	fresh      = time.Second     // the least time between two questions to the services, however many requests there are
 )
 
-// Backlog reads the work that waits in all services, concurrently, and exports it as metrics. Its methods may be called
-// by several goroutines at once.
+// Backlog reads the work that waits in all services, concurrently, and exports it as metrics. Each of its functions
+// asks one service, and may return later than its context ends, but not never. Its methods may be called by several
+// goroutines at once.
 type Backlog struct {
-	Probes []Probe
-	Log    *slog.Logger
-	Now    func() time.Time
+	Postgres    func(context.Context) error // whether it answers at all
+	Files       func(context.Context) error // whether they are there; nil: this is not known
+	Commits     func(context.Context) (backlog.Commits, error)
+	Outbox      func(context.Context) (backlog.Outbox, error)
+	DeadLetters func(context.Context) ([]backlog.DeadCount, error)
+	Queues      func(context.Context) ([]backlog.Queue, error)
+	Rates       func(context.Context) (map[string]backlog.Rates, error) // by queue
+	TaskQueues  func(context.Context) ([]backlog.TaskQueue, error)
+	Builds      func(context.Context) ([]backlog.Build, error) // nil: workers are of no deployment
+	Limits      func(context.Context) ([]backlog.Host, error)
+	Platforms   func(context.Context) ([]backlog.Scraper, error)       // of Postgres
+	Unfinished  func(context.Context) (backlog.Unfinished, error)      // of Postgres
+	Crawls      func(context.Context) (backlog.CrawlCount, error)      // of Postgres
+	Segments    func(context.Context) (int64, error)                   // of Postgres
+	Imports     func(context.Context) (backlog.ImportCount, error)     // of Postgres
+	Messages    func(context.Context) (backlog.MessagesWaiting, error) // of Postgres
+	Webhooks    func(context.Context) (backlog.WebhookCount, error)    // of Postgres
+	News        func(context.Context) (backlog.NewsCount, error)       // of Postgres
+	Partitions  func(context.Context) ([]backlog.Partitioned, error)
+	Log         *slog.Logger
+	Now         func() time.Time
 
 	mu   sync.Mutex
 	last backlog.Report
@@ -50,103 +69,128 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 		Queues: []backlog.Queue{}, TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
 		Platforms: []backlog.Scraper{}, Messages: backlog.MessagesWaiting{Waiting: []backlog.MessageWait{}},
 	}
-	b.gather(ctx, &r)
+	var rates map[string]backlog.Rates
+	questions := []question{
+		alive(backlog.Postgres, b.Postgres),
+		ask(backlog.Postgres, backlog.PartCommits, b.Commits, &r.Commits),
+		ask(backlog.Postgres, backlog.PartOutbox, b.Outbox, &r.Outbox),
+		list(backlog.Postgres, backlog.PartDeadLetters, b.DeadLetters, &r.DeadLetters),
+		list(backlog.RabbitMQ, backlog.PartQueues, b.Queues, &r.Queues),
+		ask(backlog.Management, backlog.PartRates, b.Rates, &rates),
+		list(backlog.Temporal, backlog.PartTaskQueues, b.TaskQueues, &r.TaskQueues),
+		list(backlog.Postgres, backlog.PartPlatforms, b.Platforms, &r.Platforms),
+		ask(backlog.Postgres, backlog.PartUnfinished, b.Unfinished, &r.Unfinished),
+		ask(backlog.Postgres, backlog.PartCrawls, b.Crawls, &r.Crawls),
+		ask(backlog.Postgres, backlog.PartSegments, b.Segments, &r.Segments),
+		ask(backlog.Postgres, backlog.PartImports, b.Imports, &r.Imports),
+		ask(backlog.Postgres, backlog.PartMessages, b.Messages, &r.Messages),
+		ask(backlog.Postgres, backlog.PartWebhooks, b.Webhooks, &r.Webhooks),
+		ask(backlog.Postgres, backlog.PartNews, b.News, &r.News),
+		ask(backlog.Postgres, backlog.PartPartitions, b.Partitions, &r.Partitions),
+		list(backlog.Redis, backlog.PartLimits, b.Limits, &r.Limits),
+	}
+	if b.Files != nil {
+		questions = append(questions, alive(backlog.Files, b.Files))
+	}
+	if b.Builds != nil {
+		questions = append(questions, ask(backlog.Temporal, backlog.PartBuilds, b.Builds, &r.Builds))
+	}
+	b.gather(ctx, &r, questions)
 	if r.Services[backlog.Postgres] != backlog.Away && r.Commits.Stuck() {
 		r.Services[backlog.Postgres] = backlog.Stuck
 	}
 	for i := range r.Queues {
-		r.Queues[i].Rates = r.Rates[r.Queues[i].Name]
+		r.Queues[i].Rates = rates[r.Queues[i].Name]
 	}
 	r.Judge()
 	b.last = r
 	return r
 }
 
-// A Probe asks a service for a part of the report.
-type Probe struct {
-	Service, Part string // "" = whether the service answers at all
-
-	ask func(ctx context.Context, now time.Time) (put func(*backlog.Report), err error)
+// A question asks a service for a part of the report, and returns a function that puts its answer there.
+type question struct {
+	service, part string
+	ask           func(context.Context) (put func(), err error)
 }
 
-// Ask asks for a part. f may return later than its context ends, but not never.
-func Ask[T any](part backlog.Part[T], f func(context.Context) (T, error)) Probe {
-	return AskAt(part, func(ctx context.Context, _ time.Time) (T, error) { return f(ctx) })
-}
-
-// AskAt asks for a part as it is at the time of the report.
-func AskAt[T any](part backlog.Part[T], f func(context.Context, time.Time) (T, error)) Probe {
-	return Probe{part.Service, part.Name, func(ctx context.Context, now time.Time) (func(*backlog.Report), error) {
-		v, err := f(ctx, now)
-		return func(r *backlog.Report) { part.Put(r, v) }, err
+func ask[T any](service, part string, f func(context.Context) (T, error), into *T) question {
+	return question{service, part, func(ctx context.Context) (func(), error) {
+		v, err := f(ctx)
+		return func() { *into = v }, err
 	}}
 }
 
-// Alive asks whether a service answers at all.
-func Alive(service string, f func(context.Context) error) Probe {
-	return Probe{service, "", func(ctx context.Context, _ time.Time) (func(*backlog.Report), error) {
-		return func(*backlog.Report) {}, f(ctx)
-	}}
+// list asks for a list, which is empty and not nil where there is nothing.
+func list[T any](service, part string, f func(context.Context) ([]T, error), into *[]T) question {
+	return ask(service, part, func(ctx context.Context) ([]T, error) {
+		v, err := f(ctx)
+		return append([]T{}, v...), err
+	}, into)
 }
 
-// gather asks all at once. A service is away when it has refused a question or answered none in time, and slow when it
-// has answered some.
-func (b *Backlog) gather(ctx context.Context, r *backlog.Report) {
+// alive asks whether a service answers at all.
+func alive(service string, f func(context.Context) error) question {
+	return question{service, "", func(ctx context.Context) (func(), error) { return func() {}, f(ctx) }}
+}
+
+// gather asks all questions at once. A service is away when it has refused a question or answered none in time, and
+// slow when it has answered some.
+func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []question) {
 	type answer struct {
 		of  int
-		put func(*backlog.Report)
+		put func()
 		err error
 	}
-	answers := make(chan answer, len(b.Probes)) // with room for late answers
-	for i, p := range b.Probes {
+	answers := make(chan answer, len(questions)) // with room for late answers
+	for i, q := range questions {
 		go func() { // ends with the question
-			var put func(*backlog.Report)
-			err := fault.Try("asking "+p.Service, b.Log.Error, func() (err error) {
-				put, err = p.ask(ctx, r.At)
+			var put func()
+			err := fault.Try("asking "+q.service, b.Log.Error, func() (err error) {
+				put, err = q.ask(ctx)
 				return err
 			})
 			answers <- answer{i, put, err}
 		}()
 	}
-	errs := make([]error, len(b.Probes))
+	errs := make([]error, len(questions))
 	for i := range errs {
 		errs[i] = context.DeadlineExceeded
 	}
-	for range b.Probes {
+	for range questions {
 		select {
 		case a := <-answers:
 			if errs[a.of] = fault.Ended(ctx, a.err); a.err == nil {
-				a.put(r)
+				a.put()
 			}
 		case <-ctx.Done():
 		}
 	}
 	answered, refused := map[string]bool{}, map[string]bool{}
-	for i, p := range b.Probes {
+	for i, q := range questions {
 		switch {
 		case errs[i] == nil:
-			answered[p.Service] = true
+			answered[q.service] = true
 			continue
 		case !errors.Is(errs[i], context.DeadlineExceeded):
-			refused[p.Service] = true
+			refused[q.service] = true
 		}
-		if p.Part != "" {
-			r.Unknown = append(r.Unknown, p.Part)
+		if q.part != "" {
+			r.Unknown = append(r.Unknown, q.part)
 		}
 	}
-	for i, p := range b.Probes {
+	for i, q := range questions {
 		switch {
 		case errs[i] == nil:
-			r.Services[p.Service] = cmp.Or(r.Services[p.Service], backlog.OK)
+			r.Services[q.service] = cmp.Or(r.Services[q.service], backlog.OK)
 			continue
-		case answered[p.Service] && !refused[p.Service]:
-			r.Services[p.Service] = backlog.Slow
+		case answered[q.service] && !refused[q.service]:
+			r.Services[q.service] = backlog.Slow
 		default:
-			r.Services[p.Service] = backlog.Away
+			r.Services[q.service] = backlog.Away
 		}
-		if b.last.Services[p.Service] != r.Services[p.Service] { // once
-			b.Log.WarnContext(ctx, "cannot read backlog", "service", p.Service, "part", p.Part,
-				"state", r.Services[p.Service], "err", errs[i])
+		if b.last.Services[q.service] != r.Services[q.service] { // once
+			b.Log.WarnContext(ctx, "cannot read backlog", "service", q.service, "part", q.part,
+				"state", r.Services[q.service], "err", errs[i])
 		}
 	}
 }
@@ -264,23 +308,23 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 		set(up, number(state != backlog.Away && state != backlog.Stuck), service)
 		set(slow, number(state == backlog.Slow), service)
 	}
-	if r.Knows(backlog.PartOutbox.Name) {
+	if r.Knows(backlog.PartOutbox) {
 		set(pending, float64(r.Outbox.Pending))
 		set(refused, float64(r.Outbox.Refused))
 		set(oldest, r.Outbox.OldestAgeSeconds)
 	}
-	if r.Knows(backlog.PartUnfinished.Name) {
+	if r.Knows(backlog.PartUnfinished) {
 		set(lateListings, float64(r.Unfinished.Listings))
 		set(lateImages, float64(r.Unfinished.Images))
 	}
-	if r.Knows(backlog.PartCrawls.Name) {
+	if r.Knows(backlog.PartCrawls) {
 		set(crawlRuns, float64(r.Crawls.Running), "running")
 		set(crawlRuns, float64(r.Crawls.Paused), "paused")
 		set(crawlOpen, float64(r.Crawls.OpenURLs))
 		set(crawlStalled, r.Crawls.StalledSeconds)
 		set(crawlUnpublished, float64(r.Crawls.Unpublished))
 	}
-	if r.Knows(backlog.PartSegments.Name) {
+	if r.Knows(backlog.PartSegments) {
 		set(searchSegments, float64(r.Segments))
 	}
 	for _, p := range r.Partitions {
@@ -311,7 +355,7 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 		}
 		set(others, float64(q.Others), q.Name, q.Type)
 	}
-	if r.Knows(backlog.PartBuilds.Name) {
+	if r.Knows(backlog.PartBuilds) {
 		all, left := int64(0), int64(0)
 		for _, d := range r.Builds {
 			all += d.Pinned
@@ -351,12 +395,12 @@ func collectPlatforms(r *backlog.Report, set func(d *prometheus.Desc, value floa
 }
 
 func collectOutreach(r *backlog.Report, set func(d *prometheus.Desc, value float64, labels ...string)) {
-	if r.Knows(backlog.PartImports.Name) {
+	if r.Knows(backlog.PartImports) {
 		set(uploads, float64(r.Imports.Uploads))
 		set(chunks, float64(r.Imports.Chunks))
 		set(chunkAge, r.Imports.OldestAgeSeconds)
 	}
-	if r.Knows(backlog.PartMessages.Name) {
+	if r.Knows(backlog.PartMessages) {
 		for _, m := range r.Messages.Waiting {
 			set(messages, float64(m.Waiting), m.Tier, m.Kind)
 			set(messageAge, m.OldestAgeSeconds, m.Tier, m.Kind)
@@ -364,11 +408,11 @@ func collectOutreach(r *backlog.Report, set func(d *prometheus.Desc, value float
 		set(held, float64(r.Messages.Held))
 		set(unknown, float64(r.Messages.Unknown))
 	}
-	if r.Knows(backlog.PartWebhooks.Name) {
+	if r.Knows(backlog.PartWebhooks) {
 		set(webhooks, float64(r.Webhooks.Waiting))
 		set(webhookAge, r.Webhooks.OldestAgeSeconds)
 	}
-	if r.Knows(backlog.PartNews.Name) {
+	if r.Knows(backlog.PartNews) {
 		set(newsEvents, float64(r.News.Events))
 		set(newsAge, r.News.EventAgeSeconds)
 		set(noticeAge, r.News.NoticeAgeSeconds)

@@ -22,70 +22,72 @@ import (
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
-// says is the probe of a part that has an answer.
-func says[T any](part backlog.Part[T], v T) telemetry.Probe {
-	return telemetry.Ask(part, func(context.Context) (T, error) { return v, nil })
-}
-
-// fails is the probe of a part whose question is not answered.
-func fails[T any](part backlog.Part[T], why func(context.Context) error) telemetry.Probe {
-	return telemetry.Ask(part, func(ctx context.Context) (v T, err error) { return v, why(ctx) })
-}
-
-// replace has probes of the same services and parts instead.
-func replace(b *telemetry.Backlog, probes ...telemetry.Probe) {
-	for _, p := range probes {
-		b.Probes[slices.IndexFunc(b.Probes, func(old telemetry.Probe) bool {
-			return old.Service == p.Service && old.Part == p.Part
-		})] = p
-	}
-}
-
-// waits returns a backlog in which a little of everything waits. asked counts the questions to Postgres.
+// waits returns sources of a backlog in which a little of everything waits. asked counts the questions to Postgres.
 func waits(asked *atomic.Int32) *telemetry.Backlog {
 	unacked, rate := int64(2), 1.5
-	b := &telemetry.Backlog{Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon }}
-	b.Probes = []telemetry.Probe{
-		telemetry.Alive(backlog.Postgres, func(context.Context) error { return nil }),
-		says(backlog.PartCommits, backlog.Commits{}),
-		telemetry.Ask(backlog.PartOutbox, func(context.Context) (backlog.Outbox, error) {
+	return &telemetry.Backlog{
+		Postgres: func(context.Context) error { return nil },
+		Commits:  func(context.Context) (backlog.Commits, error) { return backlog.Commits{}, nil },
+		Unfinished: func(context.Context) (backlog.Unfinished, error) {
+			return backlog.Unfinished{Listings: 16, Images: 17}, nil
+		},
+		Crawls: func(context.Context) (backlog.CrawlCount, error) {
+			return backlog.CrawlCount{Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21, Unpublished: 47}, nil
+		},
+		Segments: func(context.Context) (int64, error) { return 22, nil },
+		Partitions: func(context.Context) ([]backlog.Partitioned, error) {
+			return []backlog.Partitioned{{Table: "audit", Until: noon.AddDate(0, 3, 0)}}, nil
+		},
+		Imports: func(context.Context) (backlog.ImportCount, error) {
+			return backlog.ImportCount{Uploads: 23, Chunks: 24, Rows: 24_000, OldestAgeSeconds: 25}, nil
+		},
+		Messages: func(context.Context) (backlog.MessagesWaiting, error) {
+			return backlog.MessagesWaiting{Held: 26, Waiting: []backlog.MessageWait{
+				{Tier: "standard", Kind: "transactional", Waiting: 27, OldestAgeSeconds: 28}, {Tier: "standard", Kind: "campaign"},
+			}}, nil
+		},
+		Webhooks: func(context.Context) (backlog.WebhookCount, error) {
+			return backlog.WebhookCount{Waiting: 29, OldestAgeSeconds: 30}, nil
+		},
+		News: func(context.Context) (backlog.NewsCount, error) {
+			return backlog.NewsCount{Events: 51, EventAgeSeconds: 52, NoticeAgeSeconds: 53, TurnAgeSeconds: 54}, nil
+		},
+		Outbox: func(context.Context) (backlog.Outbox, error) {
 			asked.Add(1)
 			return backlog.Outbox{Pending: 3, Refused: 1, OldestAgeSeconds: 4}, nil
-		}),
-		says(backlog.PartDeadLetters, []backlog.DeadCount{{Queue: "scraped.kijiji", Class: "invalid", Open: 5}}),
-		says(backlog.PartQueues, []backlog.Queue{
-			{Name: "scraped.kijiji", Ready: 7, Consumers: 1, Ours: true},
-			{Name: "listings.published", Ready: 8},
-			{Name: "listings.published.dlq", Missing: true, Ours: true, DeadLetters: true},
-		}),
-		says(backlog.PartRates, map[string]backlog.Rates{"scraped.kijiji": {Unacked: &unacked, AckRate: &rate}}),
-		says(backlog.PartTaskQueues, []backlog.TaskQueue{
-			{Name: "images", Type: "activity", Backlog: 9, OldestAgeSeconds: 10, Workers: 1, Others: 2},
-		}),
-		says(backlog.PartPlatforms, []backlog.Scraper{
-			{Name: "kijiji", State: "blocked", Refusals: 2, LastSuccessAt: new(noon.Add(-time.Minute)), OverdueSeconds: 12,
-				OldestVisitAt: new(noon.Add(-time.Hour)), CycleSeconds: 7200,
-				Adverts: backlog.AdvertCount{Known: 13, Failed: 14, Gone: 15}},
-			{Name: "kangalou", State: "disabled"},
-		}),
-		says(backlog.PartUnfinished, backlog.Unfinished{Listings: 16, Images: 17}),
-		says(backlog.PartCrawls, backlog.CrawlCount{
-			Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21, Unpublished: 47,
-		}),
-		says(backlog.PartSegments, int64(22)),
-		says(backlog.PartImports, backlog.ImportCount{Uploads: 23, Chunks: 24, Rows: 24_000, OldestAgeSeconds: 25}),
-		says(backlog.PartMessages, backlog.MessagesWaiting{Held: 26, Waiting: []backlog.MessageWait{
-			{Tier: "standard", Kind: "transactional", Waiting: 27, OldestAgeSeconds: 28}, {Tier: "standard", Kind: "campaign"},
-		}}),
-		says(backlog.PartWebhooks, backlog.WebhookCount{Waiting: 29, OldestAgeSeconds: 30}),
-		says(backlog.PartNews, backlog.NewsCount{Events: 51, EventAgeSeconds: 52, NoticeAgeSeconds: 53, TurnAgeSeconds: 54}),
-		says(backlog.PartPartitions, []backlog.Partitioned{{Table: "audit", Until: noon.AddDate(0, 3, 0)}}),
-		says(backlog.PartLimits, []backlog.Host{{Limiter: "images", Host: "a.example", WaitSeconds: 11}}),
-		says(backlog.PartBuilds, []backlog.Build{
-			{ID: "1.0", Pinned: 31}, {ID: "1.1", Pinned: 32, Missing: []string{"drafts workflow"}},
-		}),
+		},
+		DeadLetters: func(context.Context) ([]backlog.DeadCount, error) {
+			return []backlog.DeadCount{{Queue: "scraped.kijiji", Class: "invalid", Open: 5}}, nil
+		},
+		Queues: func(context.Context) ([]backlog.Queue, error) {
+			return []backlog.Queue{
+				{Name: "scraped.kijiji", Ready: 7, Consumers: 1, Ours: true},
+				{Name: "listings.published", Ready: 8},
+				{Name: "listings.published.dlq", Missing: true, Ours: true, DeadLetters: true},
+			}, nil
+		},
+		Rates: func(context.Context) (map[string]backlog.Rates, error) {
+			return map[string]backlog.Rates{"scraped.kijiji": {Unacked: &unacked, AckRate: &rate}}, nil
+		},
+		TaskQueues: func(context.Context) ([]backlog.TaskQueue, error) {
+			return []backlog.TaskQueue{{Name: "images", Type: "activity", Backlog: 9, OldestAgeSeconds: 10, Workers: 1, Others: 2}}, nil
+		},
+		Builds: func(context.Context) ([]backlog.Build, error) {
+			return []backlog.Build{{ID: "1.0", Pinned: 31}, {ID: "1.1", Pinned: 32, Missing: []string{"drafts workflow"}}}, nil
+		},
+		Limits: func(context.Context) ([]backlog.Host, error) {
+			return []backlog.Host{{Limiter: "images", Host: "a.example", WaitSeconds: 11}}, nil
+		},
+		Platforms: func(context.Context) ([]backlog.Scraper, error) {
+			return []backlog.Scraper{
+				{Name: "kijiji", State: "blocked", Refusals: 2, LastSuccessAt: new(noon.Add(-time.Minute)), OverdueSeconds: 12,
+					OldestVisitAt: new(noon.Add(-time.Hour)), CycleSeconds: 7200,
+					Adverts: backlog.AdvertCount{Known: 13, Failed: 14, Gone: 15}},
+				{Name: "kangalou", State: "disabled"},
+			}, nil
+		},
+		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
 	}
-	return b
 }
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -129,11 +131,11 @@ func backlogAway(t *testing.T) {
 	var log syncLog
 	b := waits(&asked)
 	b.Log = slog.New(slog.NewTextHandler(&log, nil))
-	refused := func(context.Context) error { return errors.New("refused") }
+	b.DeadLetters = func(context.Context) ([]backlog.DeadCount, error) { return nil, errors.New("refused") }
+	b.Rates = func(context.Context) (map[string]backlog.Rates, error) { return nil, errors.New("401") }
 	stuck := make(chan struct{})
 	t.Cleanup(func() { close(stuck) })
-	replace(b, fails(backlog.PartDeadLetters, refused), fails(backlog.PartRates, refused),
-		fails(backlog.PartLimits, func(context.Context) error { <-stuck; return nil }))
+	b.Limits = func(context.Context) ([]backlog.Host, error) { <-stuck; return nil, nil }
 	began := time.Now()
 	r := b.Read(t.Context())
 	require.Less(t, time.Since(began), 4*time.Second)
@@ -165,7 +167,7 @@ func TestBacklogStuck(t *testing.T) {
 		{backlog.Commits{NoStandby: true}, backlog.Stuck, 0},
 	} {
 		b := waits(new(atomic.Int32))
-		replace(b, says(backlog.PartCommits, tt.commits))
+		b.Commits = func(context.Context) (backlog.Commits, error) { return tt.commits, nil }
 		require.Equal(t, tt.state, b.Read(t.Context()).Services["postgres"])
 		reg := prometheus.NewPedanticRegistry()
 		reg.MustRegister(b)
@@ -178,11 +180,11 @@ func TestBacklogSlow(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	b := waits(&asked)
-	hang := func(ctx context.Context) error {
+	hang := func(ctx context.Context) ([]backlog.Scraper, error) {
 		<-ctx.Done()
-		return fmt.Errorf("read platforms: %w", ctx.Err())
+		return nil, fmt.Errorf("read platforms: %w", ctx.Err())
 	}
-	replace(b, fails(backlog.PartPlatforms, hang))
+	b.Platforms = hang
 	r := b.Read(t.Context())
 	require.Equal(t, backlog.Slow, r.Services["postgres"])
 	require.Equal(t, []string{"platforms"}, r.Unknown)
@@ -197,11 +199,37 @@ func TestBacklogSlow(t *testing.T) {
 	require.NotContains(t, got, "conveyor_platform_refusals kijiji")
 
 	b = waits(&asked) // a server that is stopped answers nothing
-	replace(b, telemetry.Alive(backlog.Postgres, hang), fails(backlog.PartCommits, hang), fails(backlog.PartOutbox, hang),
-		fails(backlog.PartDeadLetters, hang), fails(backlog.PartPlatforms, hang), fails(backlog.PartUnfinished, hang),
-		fails(backlog.PartCrawls, hang), fails(backlog.PartSegments, hang), fails(backlog.PartImports, hang),
-		fails(backlog.PartMessages, hang), fails(backlog.PartWebhooks, hang), fails(backlog.PartNews, hang),
-		fails(backlog.PartPartitions, hang))
+	b.Platforms = hang
+	b.Postgres = func(ctx context.Context) error { _, err := hang(ctx); return err }
+	b.Commits = func(ctx context.Context) (backlog.Commits, error) { _, err := hang(ctx); return backlog.Commits{}, err }
+	b.Outbox = func(ctx context.Context) (backlog.Outbox, error) { _, err := hang(ctx); return backlog.Outbox{}, err }
+	b.DeadLetters = func(ctx context.Context) ([]backlog.DeadCount, error) { _, err := hang(ctx); return nil, err }
+	b.Unfinished = func(ctx context.Context) (backlog.Unfinished, error) {
+		_, err := hang(ctx)
+		return backlog.Unfinished{}, err
+	}
+	b.Crawls = func(ctx context.Context) (backlog.CrawlCount, error) {
+		_, err := hang(ctx)
+		return backlog.CrawlCount{}, err
+	}
+	b.Segments = func(ctx context.Context) (int64, error) { _, err := hang(ctx); return 0, err }
+	b.Imports = func(ctx context.Context) (backlog.ImportCount, error) {
+		_, err := hang(ctx)
+		return backlog.ImportCount{}, err
+	}
+	b.Messages = func(ctx context.Context) (backlog.MessagesWaiting, error) {
+		_, err := hang(ctx)
+		return backlog.MessagesWaiting{}, err
+	}
+	b.Webhooks = func(ctx context.Context) (backlog.WebhookCount, error) {
+		_, err := hang(ctx)
+		return backlog.WebhookCount{}, err
+	}
+	b.News = func(ctx context.Context) (backlog.NewsCount, error) {
+		_, err := hang(ctx)
+		return backlog.NewsCount{}, err
+	}
+	b.Partitions = func(ctx context.Context) ([]backlog.Partitioned, error) { _, err := hang(ctx); return nil, err }
 	r = b.Read(t.Context())
 	require.Equal(t, backlog.Away, r.Services["postgres"])
 	require.Equal(t, []string{"commits", "outbox", "dead_letters", "platforms", "unfinished", "crawls", "segments", "imports",
@@ -292,8 +320,9 @@ func TestBacklogMetrics(t *testing.T) {
 	require.Equal(t, want, values(t, reg))
 
 	b = waits(&asked)
-	away := func(context.Context) error { return errors.New("away") }
-	replace(b, fails(backlog.PartOutbox, away), fails(backlog.PartQueues, away))
+	away := errors.New("away")
+	b.Outbox = func(context.Context) (backlog.Outbox, error) { return backlog.Outbox{}, away }
+	b.Queues = func(context.Context) ([]backlog.Queue, error) { return nil, away }
 	reg = prometheus.NewPedanticRegistry()
 	reg.MustRegister(b)
 	got := values(t, reg)
@@ -348,7 +377,7 @@ func TestBacklogOfFiles(t *testing.T) {
 	require.NotContains(t, b.Read(t.Context()).Services, "files")
 	for err, state := range map[error]string{nil: "ok", errors.New("the folder is empty"): "away"} {
 		b := waits(&asked)
-		b.Probes = append(b.Probes, telemetry.Alive(backlog.Files, func(context.Context) error { return err }))
+		b.Files = func(context.Context) error { return err }
 		r := b.Read(t.Context())
 		require.Equal(t, state, r.Services["files"])
 		require.Equal(t, err != nil, slices.Contains(r.Warnings, "files is away"))

@@ -48,9 +48,10 @@ func since(o prometheus.Observer, d time.Duration) { o.Observe(max(0, d.Seconds(
 
 // WatchNetwork exports whether the network of this process is away.
 func WatchNetwork(r prometheus.Registerer, away func() bool) {
-	metric.With(r).GaugeFunc("conveyor_network_away",
-		"1 while none of several sites could be reached by this process: its requests wait, and cost no attempt.",
-		func() float64 { return number(away()) })
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "conveyor_network_away",
+		Help: "1 while none of several sites could be reached by this process: its requests wait, and cost no attempt.",
+	}, func() float64 { return number(away()) }))
 }
 
 // inSeconds are buckets for everything that is timed, from a step on the database to an advert that waited for a day.
